@@ -1,0 +1,5 @@
+"""`python -m senn_cli` is the command `senn`."""
+
+from senn_cli.cli.app import main
+
+main()

@@ -1,0 +1,81 @@
+"""The command `senn`: one verb a file, and every error that a user can cause shown as a panel."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from senn_cli.cli import console, data, doctor, new, schema, validate
+from senn_cli.errors import SennError
+
+
+class _Group(TyperGroup):
+    """Turns errors into a panel and an exit code, for `senn` as for tests that call the app."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Parses the arguments and runs the command."""
+        console.plain_help()
+        return super().main(*args, **kwargs)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Runs the command."""
+        try:
+            return super().invoke(ctx)
+        except SennError as error:
+            console.show_error(error)
+            raise typer.Exit(error.exit_code) from error
+        except KeyboardInterrupt:
+            console.stderr().print("Interrupted.")
+            raise typer.Exit(130) from None
+
+
+app = typer.Typer(
+    name="senn",
+    cls=_Group,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+# The verbs, in the order of the help. Their modules import no JAX; their bodies may.
+for _name, _verb in (
+    ("new", new.new),
+    ("validate", validate.validate),
+    ("schema", schema.schema),
+    ("doctor", doctor.doctor),
+):
+    app.command(_name)(_verb)
+app.add_typer(data.app, name="data")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            found = version("senn-cli")
+        except PackageNotFoundError:
+            found = "(not installed)"
+        typer.echo(f"senn {found}")
+        raise typer.Exit
+
+
+@app.callback()
+def _senn(
+    _show_version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Train neural networks that grow: a YAML spec in, a grown network out."""
+
+
+def main() -> None:
+    """Runs the command line and ends the process with its exit code."""
+    try:
+        app(prog_name="senn")
+    except KeyboardInterrupt:  # before or after the command itself
+        sys.exit(130)

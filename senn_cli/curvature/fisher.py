@@ -1,0 +1,59 @@
+"""The paper's natural gradient: Fisher-vector products and conjugate gradients (section 3.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.sparse.linalg import cg
+
+from senn_cli.curvature.metric import Metric, output_product
+
+Tree = Any
+
+
+def fisher_product(
+    outputs: Callable[[Tree], jax.Array], params: Tree, metric: Metric
+) -> Callable[[Tree], Tree]:
+    """v -> F v with F = E[J^T H J], without any matrix of the size of the parameters.
+
+    Args:
+      outputs: parameters -> network outputs `(N, m)`.
+      params: where J is taken.
+      metric: the metric H on the outputs.
+    """
+    y, forward = jax.linearize(outputs, params)
+    backward = jax.linear_transpose(forward, params)
+
+    def product(v: Tree) -> Tree:
+        (result,) = backward(output_product(metric, y, forward(v)) / y.shape[0])
+        return result
+
+    return product
+
+
+def natural_gradient(
+    product: Callable[[Tree], Tree],
+    gradient: Tree,
+    *,
+    damping: float,
+    iterations: int,
+    tolerance: float,
+) -> Tree:
+    """(F + damping I)^-1 g by conjugate gradients from zero.
+
+    Stops when the residual's norm falls below `tolerance` (relative to g) or after `iterations`.
+    """
+
+    def damped(v: Tree) -> Tree:
+        return jax.tree.map(lambda f, x: f + damping * x, product(v), v)
+
+    solution, _ = cg(damped, gradient, tol=tolerance, maxiter=iterations)
+    return solution
+
+
+def inner(a: Tree, b: Tree) -> jax.Array:
+    """The inner product of two trees of equal shapes, a scalar."""
+    return sum(jax.tree.leaves(jax.tree.map(jnp.vdot, a, b)), start=jnp.zeros(()))

@@ -1,0 +1,179 @@
+"""What `senn data check` looks at: sizes, ranges, class counts, duplicates, constant features."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from senn_cli.data.dataset import Array, Dataset, Part
+
+
+@dataclass(frozen=True)
+class PartReport:
+    """One part in numbers.
+
+    Attributes:
+      examples: how many there are.
+      inputs: shape of one example.
+      dtype: type of the inputs as stored.
+      low, high, mean: range and mean of the inputs, before scaling.
+      targets: for regression the low, high, mean and standard deviation of every target column.
+      class_counts: for classification the number of examples by class name.
+      non_finite: how many input or target values are NaN or infinite.
+      repeated: how many examples have the same inputs as an earlier one of this part.
+      bytes: memory of inputs and targets.
+    """
+
+    examples: int
+    inputs: tuple[int, ...]
+    dtype: str
+    low: float
+    high: float
+    mean: float
+    targets: tuple[dict[str, float], ...]
+    class_counts: dict[str, int]
+    non_finite: int
+    repeated: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """A data set in numbers, and what looks wrong with it.
+
+    Attributes:
+      name, task: of the data set.
+      inputs, outputs: of a fully connected network for it.
+      parts: by name.
+      constant_features: inputs that have one value in the whole training part.
+      shared_with_train: for the other parts, how many of their examples have the inputs of a
+        training example.
+      bytes: memory of all parts.
+      warnings: sentences for the user; empty where nothing looks wrong.
+    """
+
+    name: str
+    task: str
+    inputs: int
+    outputs: int
+    parts: dict[str, PartReport]
+    constant_features: int
+    shared_with_train: dict[str, int]
+    bytes: int
+    warnings: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report as plain values for JSON."""
+        return asdict(self)
+
+
+def check_dataset(dataset: Dataset) -> Report:
+    """Examines every part of a data set.
+
+    Loading has refused what cannot be trained on; this finds what can, but perhaps should not.
+    """
+    rows = {name: _row_hashes(part.x) for name, part in dataset.parts.items()}
+    parts = {
+        name: _report_part(part, rows[name], dataset.classes)
+        for name, part in dataset.parts.items()
+    }
+    train_rows = set(rows["train"])
+    shared = {
+        name: sum(row in train_rows for row in hashes)
+        for name, hashes in rows.items()
+        if name != "train"
+    }
+    flat = dataset.train.x.reshape(len(dataset.train), -1)
+    constant = int(np.sum(flat.min(axis=0) == flat.max(axis=0)))
+    return Report(
+        name=dataset.name,
+        task=dataset.task,
+        inputs=dataset.inputs,
+        outputs=dataset.outputs,
+        parts=parts,
+        constant_features=constant,
+        shared_with_train=shared,
+        bytes=sum(part.bytes for part in parts.values()),
+        warnings=tuple(_warnings(dataset, parts, shared, constant)),
+    )
+
+
+def _report_part(part: Part, rows: list[bytes], classes: tuple[str, ...]) -> PartReport:
+    counts: dict[str, int] = {}
+    targets: tuple[dict[str, float], ...] = ()
+    if classes:
+        numbers = np.bincount(part.y, minlength=len(classes)).tolist()
+        counts = dict(zip(classes, numbers, strict=True))
+    else:
+        targets = tuple(
+            {
+                "low": float(column.min()),
+                "high": float(column.max()),
+                "mean": float(column.mean(dtype=np.float64)),
+                "deviation": float(column.std(dtype=np.float64)),
+            }
+            for column in part.y.T
+        )
+    return PartReport(
+        examples=len(part),
+        inputs=tuple(int(size) for size in part.x.shape[1:]),
+        dtype=str(part.x.dtype),
+        low=float(part.x.min()),
+        high=float(part.x.max()),
+        mean=float(part.x.mean(dtype=np.float64)),
+        targets=targets,
+        class_counts=counts,
+        non_finite=_non_finite(part.x) + _non_finite(part.y),
+        repeated=len(rows) - len(set(rows)),
+        bytes=part.x.nbytes + part.y.nbytes,
+    )
+
+
+def _warnings(
+    dataset: Dataset, parts: dict[str, PartReport], shared: dict[str, int], constant: int
+) -> list[str]:
+    found = []
+    for name, report in parts.items():
+        if report.non_finite:
+            found.append(f"{name}: {report.non_finite} values are not finite")
+        absent = [label for label, count in report.class_counts.items() if count == 0]
+        if absent:
+            found.append(f"{name}: no example of {_some(absent)}")
+    for name, count in shared.items():
+        if count:
+            found.append(
+                f"{name}: {count} of {parts[name].examples} examples have the same inputs as a "
+                "training example, so its result flatters"
+            )
+    counts = [count for count in parts["train"].class_counts.values() if count]
+    if counts and max(counts) > 10 * min(counts):
+        found.append(
+            f"train: the largest class has {max(counts)} examples, the smallest {min(counts)}"
+        )
+    if dataset.task == "classification" and dataset.outputs < 2:
+        found.append("there is only one class")
+    # The borders of images are constant as a rule; a constant column of a table says nothing.
+    if constant and len(dataset.train.x.shape) == 2:
+        found.append(f"train: {constant} of {dataset.inputs} features never change")
+    elif constant == dataset.inputs:
+        found.append("train: all inputs are the same")
+    return found
+
+
+def _some(names: list[str], limit: int = 5) -> str:
+    shown = ", ".join(f"class {name}" for name in names[:limit])
+    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
+
+
+def _row_hashes(x: Array) -> list[bytes]:
+    """A hash of every example; equal inputs have equal hashes."""
+    return [
+        hashlib.blake2b(np.ascontiguousarray(row).tobytes(), digest_size=16).digest() for row in x
+    ]
+
+
+def _non_finite(values: Array) -> int:
+    return int(np.sum(~np.isfinite(values))) if values.dtype.kind == "f" else 0

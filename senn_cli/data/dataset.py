@@ -1,0 +1,109 @@
+"""What a data set is to the rest of the program: plain arrays in parts, and how they are scaled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Task = Literal["classification", "regression"]
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Examples that belong together: the training, validation or test part.
+
+    Attributes:
+      x: inputs as stored, `(N, *shape)`, uint8 or float32.
+      y: targets, class numbers int32 `(N,)` or values float32 `(N, k)`.
+      ids: row numbers in the source, int64 `(N,)`. Where the source has a test part of its own, the
+        test rows are counted on after the training rows, so that no id occurs twice.
+    """
+
+    x: Array
+    y: Array
+    ids: Array
+
+    def __post_init__(self) -> None:
+        """Raises ValueError where the arrays disagree on the number of examples."""
+        if not len(self.x) == len(self.y) == len(self.ids):
+            raise ValueError(
+                f"x, y and ids differ in length: {len(self.x)}, {len(self.y)}, {len(self.ids)}"
+            )
+
+    def __len__(self) -> int:
+        """The number of examples."""
+        return len(self.x)
+
+    def take(self, rows: Array) -> Part:
+        """The part made of these positions, in this order."""
+        return Part(self.x[rows], self.y[rows], self.ids[rows])
+
+
+@dataclass(frozen=True)
+class Source:
+    """What one source delivers, before anything is split, thinned out or scaled.
+
+    Attributes:
+      name: the source's name in a spec.
+      task: "classification" or "regression".
+      train: all rows but those of the official test part.
+      test: the official test part; None where the source has none.
+      classes: names of the classes in the order of their numbers; empty for regression.
+    """
+
+    name: str
+    task: Task
+    train: Part
+    test: Part | None
+    classes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A source split into its parts, and the scaling fitted on the training part.
+
+    A network's input is `((x - shift) * scale)` flattened, and for regression it is trained on
+    `(y - target_shift) * target_scale`; both scalings multiply by the reciprocal of a standard
+    deviation. A prediction in the user's units is `output / target_scale + target_shift`.
+
+    Attributes:
+      name: the source's name in a spec.
+      task: "classification" or "regression".
+      train: what is learned from.
+      validation: held-out examples for choices made during training; None where there are none.
+      test: the final measure, never used for a choice.
+      classes: names of the classes in the order of their numbers; empty for regression.
+      shift, scale: float32, broadcastable to the shape of one example.
+      target_shift, target_scale: float32 `(k,)`; zeros and ones of shape `(1,)` for classification.
+    """
+
+    name: str
+    task: Task
+    train: Part
+    validation: Part | None
+    test: Part
+    classes: tuple[str, ...]
+    shift: Array
+    scale: Array
+    target_shift: Array
+    target_scale: Array
+
+    @property
+    def inputs(self) -> int:
+        """The number of inputs of a fully connected network: one example, flattened."""
+        return int(np.prod(self.train.x.shape[1:], dtype=np.int64))
+
+    @property
+    def outputs(self) -> int:
+        """The number of outputs: the classes, or the target values of one example."""
+        return len(self.classes) if self.task == "classification" else int(self.train.y.shape[1])
+
+    @property
+    def parts(self) -> dict[str, Part]:
+        """The parts that exist, by name, in the order train, validation, test."""
+        named = {"train": self.train, "validation": self.validation, "test": self.test}
+        return {name: part for name, part in named.items() if part is not None}

@@ -1,0 +1,90 @@
+"""Scaling of inputs and targets, fitted on the training part alone.
+
+Everything is summed in float64 over blocks of rows: a float64 copy of a whole image set would take
+eight times its memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+
+from senn_cli.data.dataset import Array
+
+Method = Literal["per_feature", "global", "none"]
+
+_BLOCK_BYTES = 1 << 24
+# A spread below this share of the value is the rounding of float32, not information.
+_RELATIVE_SPREAD = 1e-7
+
+
+def resolve(method: str, x: Array) -> Method:
+    """What `normalize: auto` means for these inputs: uint8 `global`, others `per_feature`."""
+    if method == "auto":
+        return "global" if x.dtype == np.uint8 else "per_feature"
+    if method in ("per_feature", "global", "none"):
+        return method  # type: ignore[return-value]
+    raise ValueError(f"unknown normalisation {method!r}")
+
+
+def fit(method: str, x: Array) -> tuple[Array, Array]:
+    """The shift and scale for inputs.
+
+    `global` takes one mean and one standard deviation over all values, `per_feature` those of every
+    feature, `none` zero and one. What is constant gets its value as shift and 1 as scale, so that
+    it becomes exactly zero.
+
+    Args:
+      method: auto, per_feature, global or none.
+      x: the training inputs, `(N, *shape)`, N >= 1.
+
+    Returns:
+      (shift, scale), float32, of shape `shape` for `per_feature` and of ones otherwise; the
+      network's input is `(x - shift) * scale`.
+    """
+    resolved = resolve(method, x)
+    single = (1,) * (x.ndim - 1)
+    if resolved == "none":
+        return np.zeros(single, np.float32), np.ones(single, np.float32)
+    if resolved == "global":
+        shift, scale = standardise(x.reshape(-1, 1))
+        return shift.reshape(single), scale.reshape(single)
+    return standardise(x)
+
+
+def standardise(values: Array) -> tuple[Array, Array]:
+    """Mean and reciprocal standard deviation over the first axis, both float32 of shape `shape`.
+
+    Args:
+      values: `(N, *shape)`, N >= 1, finite.
+    """
+    count = len(values)
+    mean = np.zeros(values.shape[1:])
+    low = np.asarray(values[0], np.float64)
+    high = low.copy()
+    for block in _blocks(values):
+        mean += block.sum(axis=0)
+        low = np.minimum(low, block.min(axis=0))
+        high = np.maximum(high, block.max(axis=0))
+    mean /= count
+    # A second pass instead of E[x^2] - E[x]^2, which loses all digits where the mean is large.
+    squares = np.zeros(values.shape[1:])
+    for block in _blocks(values):
+        squares += np.square(block - mean).sum(axis=0)
+    deviation = np.sqrt(squares / count)
+
+    flat = (low == high) | (deviation <= _RELATIVE_SPREAD * np.abs(mean))
+    flat |= deviation <= 1.0 / float(np.finfo(np.float32).max)
+    shift = np.where(low == high, low, mean)
+    scale = 1.0 / np.where(flat, 1.0, deviation)
+    return shift.astype(np.float32), scale.astype(np.float32)
+
+
+def _blocks(values: Array) -> Iterator[Array]:
+    """The rows in order, a few at a time, as float64."""
+    row_bytes = max(1, int(np.prod(values.shape[1:], dtype=np.int64)) * 8)
+    step = max(1, _BLOCK_BYTES // row_bytes)
+    for start in range(0, len(values), step):
+        yield values[start : start + step].astype(np.float64)

@@ -1,0 +1,138 @@
+"""`source: npz`: the user's own arrays in a NumPy archive. Pickled objects are never loaded."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from difflib import get_close_matches
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from senn_cli.data.dataset import Array, Part, Source, Task
+from senn_cli.data.targets import as_float32, as_labels, class_names, class_numbers
+from senn_cli.errors import DataError
+
+
+def load(path: Path, test_path: Path | None, inputs: str, targets: str, task: Task) -> Source:
+    """Loads inputs and targets from one archive, and a test part from another if there is one.
+
+    Args:
+      path: the archive with the training examples.
+      test_path: an archive with arrays of the same names, or None (a share is then held out).
+      inputs: name of the array of inputs, `(N, *shape)` or `(N,)` for a single feature.
+      targets: name of the array of targets: labels `(N,)`, or values `(N,)` or `(N, k)`.
+      task: "classification" or "regression".
+
+    Returns:
+      Inputs uint8 as they are, all other real numbers as float32. Classes are the sorted labels of
+      both archives.
+
+    Raises:
+      DataError: unreadable archives, missing arrays, pickled objects, lengths or shapes that do not
+        agree, values that are not finite.
+    """
+    train_x, train_y = _read(path, inputs, targets, task)
+    if test_path is None:
+        return _source(task, train_x, train_y, None, None)
+    test_x, test_y = _read(test_path, inputs, targets, task)
+    for what, ours, theirs in (("inputs", train_x, test_x), ("targets", train_y, test_y)):
+        if ours.shape[1:] != theirs.shape[1:]:
+            raise DataError(
+                f"{what} of one example have shape {ours.shape[1:]} in {path}, "
+                f"but {theirs.shape[1:]} in {test_path}"
+            )
+    if train_x.dtype != test_x.dtype:
+        raise DataError(
+            f"inputs are {train_x.dtype} in {path}, but {test_x.dtype} in {test_path}",
+            hint="store both alike, so that both have the same range of values",
+        )
+    if task == "classification" and (train_y.dtype.kind == "U") != (test_y.dtype.kind == "U"):
+        raise DataError(f"labels are text in one of {path} and {test_path}, numbers in the other")
+    return _source(task, train_x, train_y, test_x, test_y)
+
+
+def _source(
+    task: Task, train_x: Array, train_y: Array, test_x: Array | None, test_y: Array | None
+) -> Source:
+    names: tuple[str, ...] = ()
+    if task == "classification":
+        labels, names = class_names(*(y for y in (train_y, test_y) if y is not None))
+        train_y = class_numbers(train_y, labels)
+        test_y = None if test_y is None else class_numbers(test_y, labels)
+    train = Part(train_x, train_y, np.arange(len(train_x), dtype=np.int64))
+    test = None
+    if test_x is not None and test_y is not None:
+        test = Part(test_x, test_y, np.arange(len(test_x), dtype=np.int64) + len(train_x))
+    return Source(name="npz", task=task, train=train, test=test, classes=names)
+
+
+def _read(path: Path, inputs: str, targets: str, task: Task) -> tuple[Array, Array]:
+    """Inputs, and labels or values, of one archive, checked."""
+    arrays = _arrays(path, (inputs, targets))
+    x_name, y_name = f"{path}, array {inputs!r}", f"{path}, array {targets!r}"
+    x, y = arrays[inputs], arrays[targets]
+    for what, array in ((x_name, x), (y_name, y)):
+        if array.ndim == 0:
+            raise DataError(f"{what}: a single value instead of one entry an example")
+    if len(x) != len(y):
+        raise DataError(f"{x_name} has {len(x)} examples, but {y_name} has {len(y)}")
+    if x.size == 0:
+        raise DataError(f"{x_name} is empty: its shape is {x.shape}")
+    x = x if x.dtype == np.uint8 else as_float32(x, x_name)
+    x = x[:, None] if x.ndim == 1 else x
+    if task == "classification":
+        return x, as_labels(y, y_name)
+    if y.ndim > 2 or y.size == 0:
+        raise DataError(f"{y_name}: values must have shape (N,) or (N, k), not {y.shape}")
+    y = as_float32(y, y_name)
+    return x, y[:, None] if y.ndim == 1 else y
+
+
+def _arrays(path: Path, names: tuple[str, ...]) -> dict[str, Array]:
+    """The named arrays of an archive."""
+    try:
+        # Opened here, as np.load leaves a file open when it turns out to be damaged.
+        with path.open("rb") as file:
+            return _load_arrays(file, path, names)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def _load_arrays(file: BinaryIO, path: Path, names: tuple[str, ...]) -> dict[str, Array]:
+    try:
+        archive = np.load(file, allow_pickle=False)
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise DataError(
+            f"{path} is not a NumPy archive (.npz), or is damaged: {error}",
+            hint="write it with numpy.savez(path, x=..., y=...); pickled objects are never loaded",
+        ) from error
+    if not isinstance(archive, np.lib.npyio.NpzFile):
+        raise DataError(
+            f"{path} holds a single array, not an archive of named ones",
+            hint="write it with numpy.savez(path, x=..., y=...)",
+        )
+    with archive:
+        return {name: _array(archive, path, name) for name in names}
+
+
+def _array(archive: np.lib.npyio.NpzFile, path: Path, name: str) -> Array:
+    if name not in archive.files:
+        close = get_close_matches(name, archive.files, n=1)
+        raise DataError(
+            f"{path} has no array {name!r}; it has {', '.join(map(repr, archive.files)) or 'none'}",
+            hint=f"did you mean {close[0]!r}?" if close else "set data.inputs and data.targets",
+        )
+    try:
+        return np.asarray(archive[name])
+    except ValueError as error:
+        if "allow_pickle" not in str(error):
+            raise DataError(f"{path}, array {name!r} is damaged: {error}") from error
+        raise DataError(
+            f"{path}, array {name!r} holds Python objects, which are never loaded: "
+            "a pickle can run any code",
+            hint="store it as an array of numbers or of text (dtype=str)",
+        ) from error
+    except (EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
+        raise DataError(f"{path}, array {name!r} is damaged: {error}") from error

@@ -1,0 +1,103 @@
+"""`load_dataset`: from the `data` section of a spec to a data set ready for training."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from senn_cli.data import csv, digits, mnist, moons, normalize, npz, regression
+from senn_cli.data.dataset import Array, Dataset, Part, Source
+from senn_cli.data.split import choose_subset, count_of, hold_out
+from senn_cli.errors import DataError
+from senn_cli.spec.data import CsvSpec, DataSpec, DigitsSpec, NpzSpec
+
+# Drawn at unit scale already: scaling them by a small sample's statistics would only add noise.
+_UNIT_SCALE = ("moons", "regression")
+
+
+def load_dataset(spec: DataSpec, seed: int) -> Dataset:
+    """Loads a source, splits it and fits the scaling on the training part.
+
+    The order is fixed: where the source has no test part, one is held out (a share is of all rows);
+    then the validation part (a share of what is left); then the subset is chosen from what remains
+    to train on; then the scaling is fitted on that. So the validation and test parts are the same
+    for every size of subset. Each step draws from its own function of the seed.
+
+    Args:
+      spec: the `data` section; its paths are absolute.
+      seed: the spec's seed.
+
+    Raises:
+      DataError: data that are missing, damaged, or too few for the parts asked for.
+    """
+    source = load_source(spec, seed)
+    stratify = source.task == "classification"
+
+    def labels(part: Part) -> Array | None:
+        return part.y if stratify else None
+
+    train, test = source.train, source.test
+    share = spec.test if isinstance(spec, DigitsSpec | NpzSpec | CsvSpec) else 0
+    if test is None:
+        count = count_of(share, len(train))
+        if count < 1:
+            raise DataError(
+                "data.test is 0, and there is no test part of its own",
+                hint="set data.test to a share or count, or data.test_path to a second file",
+            )
+        stay, held = hold_out(len(train), count, labels(train), seed=seed, purpose="test")
+        train, test = train.take(stay), train.take(held)
+    elif share != 0:
+        raise DataError(
+            f"data.test is {share}, but data.test_path names a test part already",
+            hint="leave one of them out",
+        )
+
+    validation = None
+    count = count_of(spec.validation, len(train))
+    if count > 0:
+        stay, held = hold_out(len(train), count, labels(train), seed=seed, purpose="validation")
+        train, validation = train.take(stay), train.take(held)
+
+    if spec.subset is not None:
+        count = count_of(spec.subset, len(train))
+        train = train.take(choose_subset(len(train), count, labels(train), seed=seed))
+
+    method = "none" if spec.normalize == "auto" and spec.source in _UNIT_SCALE else spec.normalize
+    shift, scale = normalize.fit(method, train.x)
+    target_shift, target_scale = np.zeros(1, np.float32), np.ones(1, np.float32)
+    if source.task == "regression":
+        if isinstance(spec, NpzSpec | CsvSpec) and spec.normalize_targets:
+            target_shift, target_scale = normalize.standardise(train.y)
+        else:
+            outputs = train.y.shape[1]
+            target_shift = np.zeros(outputs, np.float32)
+            target_scale = np.ones(outputs, np.float32)
+    return Dataset(
+        name=source.name,
+        task=source.task,
+        train=train,
+        validation=validation,
+        test=test,
+        classes=source.classes,
+        shift=shift,
+        scale=scale,
+        target_shift=target_shift,
+        target_scale=target_scale,
+    )
+
+
+def load_source(spec: DataSpec, seed: int) -> Source:
+    """Loads what a source delivers, before splitting (only drawn sources depend on the seed)."""
+    match spec.source:
+        case "digits":
+            return digits.load()
+        case "moons":
+            return moons.load(spec.train, spec.test, spec.noise, seed=seed)
+        case "regression":
+            return regression.load(spec.train, spec.test, spec.noise, spec.hidden, seed=seed)
+        case "mnist" | "fashion_mnist":
+            return mnist.load(spec.source, spec.root)
+        case "npz":
+            return npz.load(spec.path, spec.test_path, spec.inputs, spec.targets, spec.task)
+        case "csv":
+            return csv.load(spec.path, spec.test_path, spec.target, spec.task, spec.delimiter)

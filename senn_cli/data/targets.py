@@ -1,0 +1,102 @@
+"""From a user's labels or values to class numbers or float32 targets, with readable faults."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from senn_cli.data.dataset import Array
+from senn_cli.errors import DataError
+
+
+def class_names(*columns: Array) -> tuple[Array, tuple[str, ...]]:
+    """The distinct labels of all columns, sorted, and their names.
+
+    Args:
+      columns: one-dimensional arrays of integers, booleans or text, all of one kind.
+
+    Returns:
+      (labels, names): integers in the order of their values, text in alphabetical order.
+    """
+    labels = np.unique(np.concatenate(columns))
+    return labels, tuple(str(label) for label in labels.tolist())
+
+
+def class_numbers(column: Array, labels: Array) -> Array:
+    """The number of every label within `labels` (sorted, containing all of them), int32 `(N,)`."""
+    return np.searchsorted(labels, column).astype(np.int32)
+
+
+def as_labels(values: Array, what: str) -> Array:
+    """Labels as integers or text, one for an example.
+
+    Args:
+      values: `(N,)` or `(N, 1)`; integers, booleans, text, or floats that are whole numbers.
+      what: how to call the values in an error, e.g. "labels.npz, array 'y'".
+
+    Raises:
+      DataError: other shapes (one-hot rows among them), fractions or other types.
+    """
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise DataError(
+            f"{what}: class labels must be one a row, shape (N,), but the shape is {values.shape}",
+            hint="for one-hot rows store their argmax; for values set data.task to regression",
+        )
+    if values.dtype.kind in "US":
+        try:
+            return values.astype(np.str_)
+        except UnicodeDecodeError as error:
+            raise DataError(f"{what}: class labels of bytes must be ASCII: {error}") from error
+    if values.dtype.kind == "b":
+        return values
+    if values.dtype.kind in "iu":
+        # One type for all, as NumPy joins int64 and uint64 to float64.
+        if values.size and int(values.max()) > np.iinfo(np.int64).max:
+            raise DataError(f"{what}: the class label {values.max()} is too large")
+        return values.astype(np.int64)
+    if values.dtype.kind == "f":
+        require_finite(values, what)
+        with np.errstate(invalid="ignore"):
+            whole = values.astype(np.int64)
+        if np.array_equal(whole, values):
+            return whole
+        row = int(np.flatnonzero(whole != values)[0])
+        raise DataError(
+            f"{what}: class labels must be whole numbers or text, but row {row} is {values[row]}",
+            hint="if these are values to predict, set data.task to regression",
+        )
+    raise DataError(f"{what}: class labels cannot be of type {values.dtype}")
+
+
+def as_float32(values: Array, what: str) -> Array:
+    """Numbers as float32, checked to be finite before and after the conversion.
+
+    Raises:
+      DataError: types that are not real numbers, NaN, infinity, or values too large for float32.
+    """
+    if values.dtype.kind not in "biuf":
+        raise DataError(f"{what}: expected real numbers, found type {values.dtype}")
+    require_finite(values, what)
+    with np.errstate(over="ignore"):
+        single = values.astype(np.float32)
+    if not np.isfinite(single).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(single))[0])
+        raise DataError(f"{what}: {values[where]} at index {where} is too large for float32")
+    return single
+
+
+def require_finite(values: Array, what: str) -> None:
+    """Raises DataError, naming the first index, where a value is NaN or infinite."""
+    if values.dtype.kind != "f":
+        return
+    finite = np.isfinite(values)
+    if finite.all():
+        return
+    faults = np.argwhere(~finite)
+    where = tuple(int(i) for i in faults[0])
+    index = where[0] if len(where) == 1 else where
+    raise DataError(
+        f"{what}: {len(faults)} of {values.size} values are not finite; "
+        f"the first is {values[where]} at index {index}"
+    )

@@ -1,0 +1,75 @@
+"""The errors that a user can cause or must hear of, each with the exit code it ends the command with."""
+
+from __future__ import annotations
+
+
+class SennError(Exception):
+    """An error with a readable message; the command line shows it as one panel, without a traceback.
+
+    Args:
+      message: what was found and what was expected; names a file and line or an array's path.
+      title: the kind of fault, the heading of the panel.
+      hint: what to do about it, if there is something to do.
+    """
+
+    exit_code: int = 1
+    title: str = "Error"
+
+    def __init__(self, message: str, *, title: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        if title is not None:
+            self.title = title
+
+
+class SpecError(SennError):
+    """A spec (or an override) that does not describe a run."""
+
+    exit_code = 2
+    title = "Invalid spec"
+
+
+class UsageError(SennError):
+    """A command line that asks for something which does not make sense."""
+
+    exit_code = 2
+    title = "Usage"
+
+
+class DataError(SennError):
+    """Data that are missing, damaged or of the wrong form."""
+
+    exit_code = 2
+    title = "Data"
+
+
+class DeviceError(SennError):
+    """A device that was asked for and is not there."""
+
+    exit_code = 2
+    title = "Device"
+
+
+class RunError(SennError):
+    """A run directory or checkpoint that cannot be read or written."""
+
+    exit_code = 1
+    title = "Run"
+
+
+class DivergedError(SennError):
+    """A loss, score or parameter that is no longer finite."""
+
+    exit_code = 3
+    title = "Diverged"
+
+
+class InterruptedRun(SennError):
+    """A run stopped by a signal; exit code 130 for Ctrl-C, 75 (try again) for others."""
+
+    title = "Interrupted"
+
+    def __init__(self, message: str, *, exit_code: int, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.exit_code = exit_code

@@ -1,0 +1,1 @@
+"""Scores, proposals, function-preserving edits, and the policies that decide on them."""

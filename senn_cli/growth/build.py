@@ -1,0 +1,68 @@
+"""A policy from the `expansion` section of a spec."""
+
+from __future__ import annotations
+
+from senn_cli.curvature.metric import Metric
+from senn_cli.growth.compiled import Compiled
+from senn_cli.growth.policy import NoGrowth, Policy
+from senn_cli.growth.search import DepthSearch, WidthSearch
+from senn_cli.growth.senn import SennPolicy, SennSettings
+from senn_cli.spec.expansion import DepthSpec, ExpansionSpec, WidthSpec
+from senn_cli.training.objective import Task
+from senn_cli.training.programs import Ledger
+
+
+def make_policy(spec: ExpansionSpec, task: Task, metric: Metric, ledger: Ledger) -> Policy:
+    """The policy that `spec.policy` names."""
+    if spec.policy == "none":
+        return NoGrowth()
+    settings = SennSettings(
+        threshold=spec.threshold,
+        stop=spec.stop,
+        samples=spec.samples,
+        held_out=spec.score_on == "held_out",
+        bias_removed=spec.bias_removed,
+        max_hidden=spec.max_hidden,
+        max_parameters=spec.max_parameters,
+        width=_width(spec.width) if spec.width.enabled else None,
+        per_round=spec.width.per_round,
+        max_width=spec.width.max_width,
+        initial_coefficients=spec.width.coefficients == "initial",
+        depth=_depth(spec.depth) if spec.depth.enabled else None,
+        layer_cost=spec.depth.layer_cost,
+        max_layers=spec.depth.max_layers,
+        singular_floor=spec.depth.singular_floor,
+        weights="random" if spec.policy == "random" else "score",
+    )
+    compiled = Compiled(
+        ledger, task, metric, damping_a=INPUT_DAMPING, damping_s=spec.score_damping
+    )
+    return SennPolicy(settings, compiled)
+
+
+INPUT_DAMPING = 1e-3
+"""Damping of A in scores, as a share of its mean eigenvalue: enough for single precision."""
+
+
+def _width(spec: WidthSpec) -> WidthSearch:
+    return WidthSearch(
+        method=spec.method,
+        proposals=spec.proposals,
+        polished=min(spec.polished, spec.proposals),
+        steps=spec.steps,
+        rank=spec.rank,
+        learning_rate=spec.learning_rate,
+        temperature=spec.temperature,
+    )
+
+
+def _depth(spec: DepthSpec) -> DepthSearch:
+    return DepthSearch(
+        method=spec.method,
+        proposals=spec.proposals,
+        polished=min(spec.polished, spec.proposals),
+        steps=spec.steps,
+        learning_rate=spec.learning_rate,
+        temperature=spec.temperature,
+        log_determinant=spec.log_determinant,
+    )

@@ -1,0 +1,169 @@
+"""The interface between the training loop and whatever decides on growth.
+
+The loop asks a policy for a round at the times that the spec names, applies the edits of its
+decisions in order and writes every decision down. It knows nothing else about policies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import jax
+
+from senn_cli.growth.edits import Edit
+from senn_cli.nets.architecture import Architecture
+from senn_cli.nets.mlp import Parameters
+from senn_cli.training.arrays import Arrays
+
+
+@dataclass(frozen=True)
+class Site:
+    """A place where capacity can be added.
+
+    Attributes:
+      kind: `width`, a hidden layer that gets neurons; `depth`, a map that gets a layer within.
+      index: of the hidden layer, or of the map.
+      side: for depth, whether the layer comes before the map or behind it: on its narrower side.
+    """
+
+    kind: Literal["width", "depth"]
+    index: int
+    side: Literal["inputs", "outputs"] | None = None
+
+    @property
+    def target(self) -> int:
+        """The map whose score the addition raises."""
+        return self.index + 1 if self.kind == "width" else self.index
+
+    def __str__(self) -> str:
+        return f"layer {self.index}" if self.kind == "width" else f"map {self.index}"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """The best proposal at one site, and how it did.
+
+    Attributes:
+      delta_eta: Delta eta by the Schur complement, bias removed if the spec says so.
+      delta_eta_lower: Delta eta', the lower bound of Theorem 2.
+      bias: the upward bias of the finite sample in Delta eta.
+      eta: eta_c, the present score of the site's target map, bias removed likewise.
+      score: Delta eta, for a layer divided by the layer cost: what competes.
+      ratio: score / eta_c, what tau is compared with.
+      passes: whether it passes tau and alpha.
+    """
+
+    site: Site
+    delta_eta: float
+    delta_eta_lower: float
+    bias: float
+    eta: float
+    score: float
+    ratio: float
+    passes: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for the history."""
+        return {
+            "kind": self.site.kind,
+            "site": str(self.site),
+            "delta_eta": self.delta_eta,
+            "delta_eta_lower": self.delta_eta_lower,
+            "bias": self.bias,
+            "eta": self.eta,
+            "score": self.score,
+            "ratio": self.ratio,
+            "passes": self.passes,
+        }
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One decision: an accepted edit, or the reason why nothing was added.
+
+    Attributes:
+      edit: what to do; None for a rejection.
+      reason: in words.
+      candidates: the best proposal of every site, the chosen one first.
+      threshold, stop: tau and alpha that they were compared with.
+      loss: mean training loss over the deciding sample.
+      bound: lambda of the chosen site's map, which eta cannot exceed.
+      seconds: how long finding and scoring took.
+    """
+
+    edit: Edit | None
+    reason: str
+    candidates: tuple[Candidate, ...] = ()
+    threshold: float | None = None
+    stop: float | None = None
+    loss: float | None = None
+    bound: float | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Round:
+    """The decisions of one call, in order.
+
+    Attributes:
+      finished: False if the loop shall apply the edits and ask again at once.
+    """
+
+    decisions: tuple[Decision, ...]
+    finished: bool = True
+
+
+@dataclass(frozen=True)
+class View:
+    """What a policy may look at.
+
+    Attributes:
+      architecture, params, widths: the network; `widths` on the device.
+      data: the training part.
+      seed, step, asked: where the randomness of this call comes from; `asked` counts the calls of
+        this round.
+      added: neurons added in this round by earlier calls.
+      layer_allowed: whether the cooldown between layers has passed.
+      input_spectrum: eigenvalues and eigenvectors of the inputs' second moment, the constant in
+        front; None where there are too many inputs.
+      memory: what the policy remembered of earlier rounds (plain values).
+    """
+
+    architecture: Architecture
+    params: Parameters
+    widths: jax.Array
+    data: Arrays
+    seed: int
+    step: int
+    asked: int
+    added: int
+    layer_allowed: bool
+    input_spectrum: tuple[jax.Array, jax.Array] | None
+    memory: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Policy(Protocol):
+    """Answers when, where and what."""
+
+    def decide(self, view: View) -> Round:
+        """The next decisions of a round."""
+
+
+class NoGrowth:
+    """The policy `none`: a fixed architecture, the static control."""
+
+    def decide(self, view: View) -> Round:
+        """Nothing, and nothing to record."""
+        return Round(())
+
+
+def sites(architecture: Architecture, *, width: bool, depth: bool) -> tuple[Site, ...]:
+    """All sites: every hidden layer for neurons, every map for a layer on its narrower side."""
+    result = [Site("width", i) for i in range(len(architecture.hidden))] if width else []
+    if depth:
+        for index in range(architecture.maps):
+            n_in, n_out = architecture.map_width(index)
+            result.append(Site("depth", index, "inputs" if n_in <= n_out else "outputs"))
+    return tuple(result)

@@ -1,0 +1,253 @@
+"""Finding proposals: many are drawn, the most promising polished, the best returned (ingredient 2).
+
+`search_neurons` proposes neurons for a hidden layer, `search_layers` a new layer within a linear
+map. Both maximise Delta eta' (`objective.py`) on one sample of the training data; what is accepted
+is decided on another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+
+from senn_cli.growth import ascent, objective
+from senn_cli.growth.objective import Neurons
+from senn_cli.nets.architecture import Activation
+
+Method = Literal["closed_form", "gradient_ascent", "mala"]
+GROUP = 256
+"""Proposals treated at a time: bounds memory at N x GROUP activations."""
+
+
+@dataclass(frozen=True)
+class WidthSearch:
+    """Options of `search_neurons`; the spec's `expansion.width` describes each."""
+
+    method: Method
+    proposals: int
+    polished: int
+    steps: int
+    rank: int
+    learning_rate: float
+    temperature: float
+
+
+@dataclass(frozen=True)
+class DepthSearch:
+    """Options of `search_layers`; the spec's `expansion.depth` describes each."""
+
+    method: Method
+    proposals: int
+    polished: int
+    steps: int
+    learning_rate: float
+    temperature: float
+    log_determinant: float
+
+
+def whitening(values: jax.Array, vectors: jax.Array, rank: int) -> jax.Array:
+    """A map `(d, rank)` onto the leading principal components, scaled to unit second moment.
+
+    Searching in these coordinates is preconditioning: all directions have the same scale.
+
+    Args:
+      values, vectors: spectrum of the source's second moment, ascending.
+    """
+    values, vectors = values[-rank:], vectors[:, -rank:]
+    usable = values > 1e-5 * values[-1]
+    return jnp.where(usable, vectors / jnp.sqrt(jnp.where(usable, values, 1.0)), 0.0)
+
+
+def _initial_neurons(
+    key: jax.Array, count: int, d: int, active: jax.Array, activation: Activation, dtype: jnp.dtype
+) -> Neurons:
+    """Neurons from the initial distribution (`nets/initial.py`) on a source of width `d`."""
+    k_w, k_b, k_c = jax.random.split(key, 3)
+    weights = jax.random.normal(k_w, (count, d), dtype) / jnp.sqrt(jnp.maximum(active - 1, 1))
+    bias = jax.random.normal(k_b, (count,), dtype)
+    weights = weights.at[:, 0].set(bias if activation == "rational" else 0.0)
+    return Neurons(weights, jax.random.normal(k_c, (count, 3), dtype))
+
+
+def _spectral_starts(w: jax.Array, r: jax.Array, count: int) -> jax.Array:
+    """Directions `(count, rank)` in which the residual varies most, to first and second order.
+
+    First the leading singular vectors of E[w r^T], then the extreme eigenvectors of
+    E[(r q) w w^T] with q the residual's main direction.
+    """
+    n = w.shape[0]
+    linear, _, outputs = jnp.linalg.svd(w.T @ r / n, full_matrices=False)
+    q = outputs[0]
+    values, vectors = jnp.linalg.eigh((w * (r @ q)[:, None]).T @ w / n)
+    order = jnp.argsort(-jnp.abs(values))
+    both = jnp.concatenate([linear.T, vectors.T[order]], axis=0)
+    half = min(-(-count // 2), linear.shape[1])
+    return jnp.concatenate([both[:half], both[linear.shape[1] :][: count - half]], axis=0)
+
+
+def _best(scores: jax.Array, neurons: Neurons, count: int) -> Neurons:
+    top = jax.lax.top_k(jnp.where(jnp.isfinite(scores), scores, -jnp.inf), count)[1]
+    return jax.tree.map(lambda leaf: leaf[top], neurons)
+
+
+def search_neurons(
+    key: jax.Array,
+    u: jax.Array,
+    spectrum: tuple[jax.Array, jax.Array],
+    residual: jax.Array,
+    active: jax.Array,
+    activation: Activation,
+    settings: WidthSearch,
+) -> Neurons:
+    """Proposed neurons with high Delta eta', `polished` of them (one for `mala`).
+
+    Args:
+      u: what the new neurons read with the constant in front, `(N, d)`; unused columns zero.
+      spectrum: eigenvalues and eigenvectors of u's second moment.
+      residual: whitened residual gradients `(N, m)` of the map that will read the neurons.
+      active: columns of `u` in use.
+      activation: of the layer that is widened.
+    """
+    used = jnp.arange(u.shape[1]) < active
+    if settings.method == "closed_form":
+        return _closed_form_search(key, u, spectrum, residual, activation, settings)
+    start = _initial_neurons(key, settings.proposals, u.shape[1], active, activation, u.dtype)
+    start = start._replace(weights=jnp.where(used, start.weights, 0.0))
+
+    def score(neurons: Neurons) -> jax.Array:
+        masked = neurons._replace(weights=jnp.where(used, neurons.weights, 0.0))
+        return objective.neuron_score(activation, masked, u, residual)
+
+    def improve(group: tuple[jax.Array, Neurons]) -> Neurons:
+        group_key, neurons = group
+        if settings.method == "mala":
+            result = ascent.mala(
+                score, neurons, group_key, steps=settings.steps, temperature=settings.temperature
+            )
+        else:
+            result = ascent.gradient_ascent(
+                score, neurons, steps=settings.steps, learning_rate=settings.learning_rate
+            )
+        return Neurons(*result)
+
+    size = min(GROUP, settings.proposals)
+    groups = settings.proposals // size
+    grouped = jax.tree.map(lambda x: x[: groups * size].reshape(groups, size, -1), start)
+    keys = jax.random.split(jax.random.fold_in(key, 1), groups)
+    found = jax.lax.map(improve, (keys, grouped))
+    found = jax.tree.map(lambda x: x.reshape(groups * size, -1), found)
+    found = found._replace(weights=jnp.where(used, found.weights, 0.0))
+    scores = jax.lax.map(
+        lambda g: score(g), jax.tree.map(lambda x: x.reshape(groups, size, -1), found)
+    ).reshape(-1)
+    if settings.method == "mala":
+        # The paper draws from the samples with probability softmax(Delta eta' / T).
+        chosen = jax.random.categorical(jax.random.fold_in(key, 2), scores / settings.temperature)
+        return jax.tree.map(lambda leaf: leaf[chosen][None], found)
+    return _best(scores, found, min(settings.polished, groups * size))
+
+
+def _closed_form_search(
+    key: jax.Array,
+    u: jax.Array,
+    spectrum: tuple[jax.Array, jax.Array],
+    residual: jax.Array,
+    activation: Activation,
+    settings: WidthSearch,
+) -> Neurons:
+    """Screen many by the closed form, polish the best with Adam in whitened coordinates."""
+    rank = min(settings.rank, u.shape[1])
+    basis = whitening(*spectrum, rank)
+    w = u @ basis
+    v = jnp.concatenate([jnp.ones((u.shape[0], 1), u.dtype), w], axis=1)
+    spectral = min(settings.polished // 2, rank)
+    k_direction, k_scale, k_bias = jax.random.split(key, 3)
+    drawn = jax.random.normal(k_direction, (settings.proposals, rank), u.dtype)
+    drawn = drawn / jnp.linalg.norm(drawn, axis=1, keepdims=True)
+    # Length of the weights = standard deviation of the pre-activations, from nearly linear to wild.
+    scale = jnp.exp(jax.random.uniform(k_scale, (settings.proposals, 1), u.dtype, -0.7, 1.1))
+    bias = jax.random.normal(k_bias, (settings.proposals, 1), u.dtype)
+    starts = jnp.concatenate([bias, drawn * scale], axis=1)
+    _, scores = objective.closed_form(activation, starts, v, residual)
+    screened = _best(scores, Neurons(starts, starts), settings.polished - spectral).weights
+    directions = _spectral_starts(w, residual, spectral)
+    directions = jnp.pad(directions, ((0, 0), (1, 0)))
+    start = jnp.concatenate([screened, directions], axis=0)
+
+    def score(weights: jax.Array) -> jax.Array:
+        return objective.closed_form(activation, weights, v, residual)[1]
+
+    weights = ascent.adam(score, start, steps=settings.steps, learning_rate=settings.learning_rate)
+    found, scores = objective.closed_form(activation, weights, v, residual)
+    found = _best(scores, found, settings.polished)
+    raw = found.weights[:, 1:] @ basis.T
+    return Neurons(raw.at[:, 0].add(found.weights[:, 0]), found.coefficients)
+
+
+def search_layers(
+    key: jax.Array,
+    v: jax.Array,
+    residual: jax.Array,
+    active: jax.Array,
+    settings: DepthSearch,
+) -> Neurons:
+    """Proposed rational layers with high Delta eta', the best first.
+
+    Args:
+      v: the source with the constant in front, `(N, 1 + q)`: what the map reads or yields.
+      residual: whitened residual gradients of the map, `(N, m)`.
+      active: neurons in use of the source, `active <= q`.
+
+    Returns:
+      Weights `(P, q, 1 + q)`, coefficients `(P, q, 3)`; P is `polished` (1 for `mala`).
+    """
+    q = v.shape[1] - 1
+    used = jnp.arange(q) < active
+
+    def masked(layers: Neurons) -> Neurons:
+        kernel = jnp.where(used[:, None] & used[None, :], layers.weights[..., 1:], 0.0)
+        bias = jnp.where(used[:, None], layers.weights[..., :1], 0.0)
+        return layers._replace(weights=jnp.concatenate([bias, kernel], axis=-1))
+
+    def score(layers: Neurons) -> jax.Array:
+        return jax.vmap(
+            lambda layer: objective.layer_score(
+                layer, v, residual, active, settings.log_determinant
+            )
+        )(masked(layers))
+
+    flat = _initial_neurons(
+        key, settings.proposals * q, 1 + q, active + 1, "rational", v.dtype
+    )
+    start = jax.tree.map(lambda x: x.reshape(settings.proposals, q, -1), flat)
+    keep = min(settings.polished, settings.proposals)
+    if settings.method == "mala":
+        found = Neurons(
+            *ascent.mala(
+                score,
+                start,
+                jax.random.fold_in(key, 1),
+                steps=settings.steps,
+                temperature=settings.temperature,
+            )
+        )
+        scores = score(found)
+        chosen = jax.random.categorical(jax.random.fold_in(key, 2), scores / settings.temperature)
+        return jax.tree.map(lambda leaf: leaf[chosen][None], masked(found))
+    if settings.method == "gradient_ascent":
+        found = Neurons(
+            *ascent.gradient_ascent(
+                score, start, steps=settings.steps, learning_rate=settings.learning_rate
+            )
+        )
+    else:
+        start = _best(score(start), start, keep)
+        found = Neurons(
+            *ascent.adam(
+                score, start, steps=settings.steps, learning_rate=settings.learning_rate
+            )
+        )
+    return _best(score(found), masked(found), keep)

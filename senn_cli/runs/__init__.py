@@ -1,0 +1,1 @@
+"""Run directories: what a run leaves on the disk, readable without this package."""

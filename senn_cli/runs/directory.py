@@ -1,0 +1,193 @@
+"""The run directory: one place for all that a run leaves behind.
+
+| file | content |
+|---|---|
+| `spec.yaml` | the resolved spec with every default; it can be run again as it is |
+| `environment.json` | versions, devices, commit, command |
+| `metrics.jsonl` | one row an evaluation |
+| `history.jsonl` | one growth event a line, rejections included |
+| `summary.json` | the result, written once at the end |
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from senn_cli.errors import RunError, UsageError
+from senn_cli.runs.files import write_atomic
+from senn_cli.runs.jsonl import append_row, dumps, read_rows
+from senn_cli.runs.names import slug
+
+_ATTEMPTS = 100
+
+
+@dataclass(frozen=True)
+class RunDirectory:
+    """A run's directory and the files in it; makes nothing by itself (see `create` and `at`).
+
+    Attributes:
+      path: the absolute path of the directory.
+
+    Every method that writes raises `RunError` where the disk is full or not writable, and every
+    method that reads raises it where a file is damaged; the message names the file.
+    """
+
+    path: Path
+
+    @classmethod
+    def create(cls, root: Path, name: str) -> RunDirectory:
+        """Makes `root/<name>-<YYYYmmdd-HHMMSS>-<6 hex digits>/`, which no other run has.
+
+        The directory is made by a call that fails where it exists, so that runs which start at
+        the same second never share one.
+
+        Raises:
+          RunError: `root` cannot be written.
+        """
+        root = root.absolute()
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            for _ in range(_ATTEMPTS):
+                path = root / f"{slug(name)}-{stamp}-{secrets.token_hex(3)}"
+                try:
+                    path.mkdir()
+                except FileExistsError:
+                    continue
+                return cls(path)._claim()
+        except OSError as error:
+            raise RunError(
+                f"no run directory can be made in {root}: {error.strerror or error}",
+                hint="Choose another place with --run-dir.",
+            ) from error
+        raise RunError(f"no free name for a run directory was found in {root}")
+
+    @classmethod
+    def at(cls, path: Path) -> RunDirectory:
+        """Takes the directory that the user named with `--run-dir`.
+
+        Raises:
+          UsageError: it is a file, or a directory with something in it.
+          RunError: it cannot be written.
+        """
+        path = path.absolute()
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            if any(path.iterdir()):
+                raise FileExistsError
+            return cls(path)._claim()
+        except (FileExistsError, NotADirectoryError) as error:
+            what = "is not empty" if path.is_dir() else "is not a directory"
+            raise UsageError(
+                f"{path} {what}; a run needs a directory of its own.",
+                hint="Give --run-dir a new or an empty directory.",
+            ) from error
+        except OSError as error:
+            raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
+
+    @classmethod
+    def open(cls, path: Path) -> RunDirectory:
+        """Opens the directory of a run that was started before.
+
+        Raises:
+          RunError: there is no such directory, or it holds no `spec.yaml`.
+        """
+        run = cls(path.absolute())
+        if not run.spec_path.is_file():
+            what = f"holds no {run.spec_path.name}" if path.is_dir() else "does not exist"
+            raise RunError(f"{run.path} is not a run directory: it {what}.")
+        return run
+
+    def _claim(self) -> RunDirectory:
+        # Of two processes that found the directory empty, only one can make this file.
+        self.metrics_path.open("x").close()
+        return self
+
+    @property
+    def spec_path(self) -> Path:
+        """The resolved spec."""
+        return self.path / "spec.yaml"
+
+    @property
+    def environment_path(self) -> Path:
+        """The surroundings of the run."""
+        return self.path / "environment.json"
+
+    @property
+    def metrics_path(self) -> Path:
+        """The metrics, one JSON object a line."""
+        return self.path / "metrics.jsonl"
+
+    @property
+    def history_path(self) -> Path:
+        """The growth events, one JSON object a line."""
+        return self.path / "history.jsonl"
+
+    @property
+    def summary_path(self) -> Path:
+        """The result."""
+        return self.path / "summary.json"
+
+    def write_spec(self, text: str) -> None:
+        """Writes the resolved spec, a YAML text."""
+        self._replace(self.spec_path, text)
+
+    def write_environment(self, environment: Mapping[str, Any]) -> None:
+        """Writes what `senn_cli.runs.environment` and the caller know of the surroundings."""
+        self._replace(self.environment_path, dumps(environment, indent=2) + "\n")
+
+    def write_summary(self, summary: Mapping[str, Any]) -> None:
+        """Writes the result of the run."""
+        self._replace(self.summary_path, dumps(summary, indent=2) + "\n")
+
+    def append_metrics(self, row: Mapping[str, Any]) -> None:
+        """Appends one row of metrics."""
+        self._guarded(self.metrics_path, lambda path: append_row(path, row))
+
+    def append_history(self, event: Mapping[str, Any]) -> None:
+        """Appends one growth event."""
+        self._guarded(self.history_path, lambda path: append_row(path, event))
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """All rows of metrics in order; a line torn by a kill is left out."""
+        return read_rows(self.metrics_path)
+
+    def history(self) -> list[dict[str, Any]]:
+        """All growth events in order; a line torn by a kill is left out."""
+        return read_rows(self.history_path)
+
+    def summary(self) -> dict[str, Any] | None:
+        """The result, or None while the run has none."""
+        return self._object(self.summary_path)
+
+    def environment(self) -> dict[str, Any] | None:
+        """The surroundings, or None where they were not written."""
+        return self._object(self.environment_path)
+
+    def _replace(self, path: Path, text: str) -> None:
+        self._guarded(path, lambda path: write_atomic(path, text))
+
+    def _guarded(self, path: Path, write: Callable[[Path], None]) -> None:
+        try:
+            write(path)
+        except OSError as error:
+            raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
+
+    def _object(self, path: Path) -> dict[str, Any] | None:
+        try:
+            value = json.loads(path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise RunError(f"{path} cannot be read: {error.strerror or error}") from error
+        except ValueError as error:
+            raise RunError(f"{path} is damaged: {error}") from error
+        if not isinstance(value, dict):
+            raise RunError(f"{path} is damaged: expected a JSON object.")
+        return value

@@ -1,0 +1,114 @@
+"""Strict JSON, and files of JSON lines that survive a kill in the middle of a line.
+
+Strict means: what RFC 8259 allows and nothing else. Python's `NaN` and `Infinity` are none of it
+and become `null`. NumPy's (and JAX's) scalars and arrays are written as numbers and lists.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from senn_cli.errors import RunError
+
+
+def to_json(value: Any) -> Any:
+    """Turns `value` into what JSON has: dict, list, str, int, float, bool or None.
+
+    Accepts mappings with text keys, lists and tuples, paths, and everything with a `tolist` method
+    (NumPy and JAX scalars and arrays, of any number of axes). Numbers that are not finite become
+    None.
+
+    Raises:
+      TypeError: a value of another type, or a key that is no text.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)  # members of enumerations become their plain value, here ...
+    if isinstance(value, int):
+        return int(value)  # ... and here
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                raise TypeError(f"a key of a JSON object must be text, not {key!r}")
+        return {str(key): to_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(item) for item in value]
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "tolist"):
+        return to_json(value.tolist())
+    raise TypeError(f"JSON has no place for a {type(value).__name__}: {value!r}")
+
+
+def dumps(value: Any, *, indent: int | None = None) -> str:
+    """Writes `value` as strict JSON in one line, or indented; letters of all scripts stay."""
+    text = json.dumps(to_json(value), indent=indent, ensure_ascii=False, allow_nan=False)
+    # A lone surrogate (half of a character, from a badly decoded file name) has no UTF-8 form.
+    return text.encode("utf-8", errors="replace").decode("utf-8")
+
+
+def append_row(path: Path, row: Mapping[str, Any]) -> None:
+    """Appends `row` as one line and hands it to the operating system before it returns.
+
+    A torn last line, left by a kill, is removed first; complete lines are never touched. One
+    process at a time may append to a file.
+
+    Raises:
+      TypeError: the row holds something that JSON has no place for; nothing is written.
+      OSError: the file cannot be written.
+    """
+    line = (dumps(row) + "\n").encode("utf-8")
+    with path.open("ab+", buffering=0) as file:
+        end = file.seek(0, os.SEEK_END)
+        complete = _end_of_complete_lines(file, end)
+        if complete != end:
+            file.truncate(complete)
+        written = file.write(line)
+        if written != len(line):  # the disk is full: leave no torn line behind
+            file.truncate(complete)
+            raise OSError(f"only {written} of {len(line)} bytes were written")
+
+
+def _end_of_complete_lines(file: Any, end: int, block: int = 4096) -> int:
+    """The position after the last newline before `end`, or 0 where there is none."""
+    while end > 0:
+        start = max(0, end - block)
+        file.seek(start)
+        newline = file.read(end - start).rfind(b"\n")
+        if newline >= 0:
+            return int(start + newline + 1)
+        end = start
+    return 0
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Reads all rows in order; a torn last line is left out, a file that is missing has none.
+
+    Raises:
+      RunError: a complete line is not a JSON object; the message names file and line.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error.strerror or error}") from error
+    rows: list[dict[str, Any]] = []
+    *lines, _torn = content.split(b"\n")
+    for number, line in enumerate(lines, start=1):
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise RunError(f"{path}:{number}: not a line of JSON: {error}") from error
+        if not isinstance(row, dict):
+            raise RunError(f"{path}:{number}: expected a JSON object, found {line[:40]!r}")
+        rows.append(row)
+    return rows

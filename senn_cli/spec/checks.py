@@ -1,0 +1,201 @@
+"""Faults that involve several keys: each is valid by itself, together they make no sense."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from operator import eq
+from typing import TYPE_CHECKING
+
+from senn_cli.spec.data import CsvSpec, MoonsSpec, NpzSpec, RegressionSpec
+from senn_cli.spec.optimizer import NaturalGradientSpec
+
+if TYPE_CHECKING:
+    from senn_cli.spec.spec import Spec
+
+
+@dataclass(frozen=True)
+class Found:
+    """A fault, before its place in a file is known.
+
+    Attributes:
+      path: the key that is blamed.
+      message: what is wrong, starting with a verb.
+      others: the other keys that the fault depends on, each with dots between its parts.
+    """
+
+    path: tuple[str | int, ...]
+    message: str
+    others: tuple[str, ...] = ()
+
+    def involves(self, path: tuple[str | int, ...]) -> bool:
+        """Whether the fault depends on a key, or on something above or below it."""
+        mine = [self.path, *(tuple(other.split(".")) for other in self.others)]
+        return any(all(map(eq, own, path)) for own in mine)  # `map` stops at the shorter path
+
+
+def cross_faults(spec: Spec) -> list[Found]:
+    """All faults that involve several keys, in the order of the checks below."""
+    return [found for check in _CHECKS for found in check(spec)]
+
+
+def _test_part(spec: Spec) -> Iterator[Found]:
+    if not isinstance(spec.data, NpzSpec | CsvSpec):
+        return
+    path, others = ("data", "test"), ("data.test_path",)
+    if spec.data.test_path is None and spec.data.test == 0:
+        yield Found(path, "should not be 0 without data.test_path: a test set is needed", others)
+    if spec.data.test_path is not None and spec.data.test != 0:
+        yield Found(path, "should be left out when data.test_path names the test set", others)
+
+
+def _validation(spec: Spec) -> Iterator[Found]:
+    path, validation = ("data", "validation"), spec.data.validation
+    if isinstance(spec.data, MoonsSpec | RegressionSpec):
+        drawn = spec.data.train
+        if isinstance(validation, int) and validation >= drawn:
+            yield Found(
+                path,
+                f"should be below data.train, {drawn}, to leave examples to train on, found "
+                f"{validation}",
+                ("data.train",),
+            )
+        return
+    test = getattr(spec.data, "test", 0)
+    if isinstance(test, float) and isinstance(validation, float) and test + validation >= 1:
+        yield Found(
+            path,
+            f"should leave something to train on: data.test takes {test:g} and data.validation "
+            f"{validation:g}",
+            ("data.test",),
+        )
+
+
+def _capacity(spec: Spec) -> Iterator[Found]:
+    hidden, initial = spec.network.hidden, spec.network.capacity.initial
+    if initial is None:
+        return
+    path, others = ("network", "capacity", "initial"), ("network.hidden",)
+    if len(initial) != len(hidden):
+        yield Found(
+            path,
+            f"should have one capacity a hidden layer, {len(hidden)} for network.hidden, found "
+            f"{len(initial)}",
+            others,
+        )
+        return
+    for index, (capacity, width) in enumerate(zip(initial, hidden, strict=True)):
+        if capacity < width:
+            yield Found(
+                (*path, index),
+                f"should be at least network.hidden.{index}, {width}, found {capacity}",
+                others,
+            )
+
+
+def _metric(spec: Spec) -> Iterator[Found]:
+    if not isinstance(spec.optimizer, NaturalGradientSpec):
+        return
+    metric, task = spec.optimizer.metric, spec.data.task
+    belongs = {"softmax": "classification", "gaussian": "regression"}.get(metric, task)
+    if belongs != task:
+        yield Found(
+            ("optimizer", "metric"),
+            f"should not be {metric}, the metric of a {belongs}: the task of data.source "
+            f"{spec.data.source} is a {task}; auto chooses by task",
+            ("data.source", "data.task"),
+        )
+
+
+def _limits(spec: Spec) -> Iterator[Found]:
+    expansion, hidden = spec.expansion, spec.network.hidden
+    if expansion.policy == "none":
+        return
+    others = ("network.hidden", "expansion.policy")
+    most = expansion.max_hidden
+    if most is not None and most < sum(hidden):
+        yield Found(
+            ("expansion", "max_hidden"),
+            f"should be at least {sum(hidden)}, the sum of network.hidden, found {most}",
+            others,
+        )
+    most = expansion.width.max_width
+    if expansion.width.enabled and most is not None and most < max(hidden, default=0):
+        yield Found(
+            ("expansion", "width", "max_width"),
+            f"should be at least {max(hidden)}, the largest of network.hidden, found {most}",
+            (*others, "expansion.width.enabled"),
+        )
+    most = expansion.depth.max_layers
+    if expansion.depth.enabled and most is not None and most < len(hidden):
+        yield Found(
+            ("expansion", "depth", "max_layers"),
+            f"should be at least {len(hidden)}, the layers of network.hidden, found {most}",
+            (*others, "expansion.depth.enabled"),
+        )
+
+
+def _growth(spec: Spec) -> Iterator[Found]:
+    expansion = spec.expansion
+    if expansion.policy == "none" or expansion.depth.enabled:
+        return
+    others = ("expansion.width.enabled", "expansion.depth.enabled")
+    if not expansion.width.enabled:
+        yield Found(
+            ("expansion", "policy"),
+            f"should not be {expansion.policy} when both width and depth are switched off, as "
+            "nothing can grow; write `policy: none` for a fixed architecture",
+            others,
+        )
+    elif not spec.network.hidden:
+        yield Found(
+            ("expansion", "depth"),
+            "should not be switched off when network.hidden is empty: there is no layer to widen",
+            (*others, "network.hidden", "expansion.policy"),
+        )
+
+
+def _searches(spec: Spec) -> Iterator[Found]:
+    for name, search in (("width", spec.expansion.width), ("depth", spec.expansion.depth)):
+        if search.enabled and search.polished > search.proposals:
+            yield Found(
+                ("expansion", name, "polished"),
+                f"should be at most expansion.{name}.proposals, {search.proposals}, found "
+                f"{search.polished}",
+                (f"expansion.{name}.proposals", f"expansion.{name}.enabled"),
+            )
+
+
+def _window(spec: Spec) -> Iterator[Found]:
+    start, until = spec.expansion.start, spec.expansion.until
+    if start is None or until is None or start.unit != until.unit:
+        return
+    if until.value < start.value:
+        yield Found(
+            ("expansion", "until"),
+            f"should not come before expansion.start, {start}, found {until}",
+            ("expansion.start",),
+        )
+
+
+def _warmup(spec: Spec) -> Iterator[Found]:
+    warmup, length = spec.optimizer.schedule.warmup, spec.training.length()
+    if warmup is not None and warmup.unit == length.unit and warmup.value > length.value:
+        yield Found(
+            ("optimizer", "schedule", "warmup"),
+            f"should not be longer than training, {length}, found {warmup}",
+            ("training.steps", "training.epochs", "training.minutes"),
+        )
+
+
+_CHECKS: tuple[Callable[[Spec], Iterator[Found]], ...] = (
+    _test_part,
+    _validation,
+    _capacity,
+    _metric,
+    _limits,
+    _growth,
+    _searches,
+    _window,
+    _warmup,
+)

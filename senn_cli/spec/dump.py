@@ -1,0 +1,73 @@
+"""Writing a spec as YAML, with every default, and its JSON schema for editors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from senn_cli.spec.duration import UNITS
+from senn_cli.spec.spec import Spec
+from senn_cli.spec.yaml import core_tag
+
+_TEXT = "tag:yaml.org,2002:str"
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes every text that YAML 1.1 or 1.2 would read as something else."""
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+        """The tag of a plain scalar; a text that looks like a 1.2 number must not be plain."""
+        tag = super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]
+        if kind is yaml.ScalarNode and implicit[0] and tag == _TEXT:
+            return f"tag:yaml.org,2002:{core_tag(value)}"
+        return tag
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Writes everything out."""
+        return True
+
+
+class _Inline(dict[str, Any]):
+    """A mapping that is written in braces."""
+
+
+def _inline(dumper: _Dumper, value: Any) -> yaml.Node:
+    if isinstance(value, _Inline):
+        return dumper.represent_mapping("tag:yaml.org,2002:map", value, flow_style=True)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", value, flow_style=True)
+
+
+_Dumper.add_representer(_Inline, _inline)
+_Dumper.add_representer(list, _inline)
+
+
+def dump_spec(spec: Spec) -> str:
+    """The spec as YAML with every default written out; loading it gives an equal spec.
+
+    Args:
+      spec: its paths are written as they are, absolute if the spec was loaded.
+    """
+    written = _styled(spec.model_dump(mode="json"))
+    text: str = yaml.dump(written, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+    return text
+
+
+def _styled(value: Any) -> Any:
+    if isinstance(value, dict):
+        # What names a section's variant stands first, whichever class declares it.
+        first = [key for key in ("source", "kind") if key in value]
+        order = [*first, *(key for key in value if key not in first)]
+        styled = {key: _styled(value[key]) for key in order}
+        return _Inline(styled) if len(styled) == 1 and next(iter(styled)) in UNITS else styled
+    return value
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON schema (draft 2020-12) of spec files, short forms included."""
+    schema = Spec.model_json_schema()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "senn spec",
+    }

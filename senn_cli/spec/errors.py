@@ -1,0 +1,175 @@
+"""Faults of a spec: what pydantic says, in words and with a file and line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from senn_cli.errors import SpecError
+from senn_cli.spec.catalog import DISCRIMINATORS, places, unknown_key
+from senn_cli.spec.checks import Found
+from senn_cli.spec.describe import alternatives, describe, dotted
+from senn_cli.spec.suggest import closest
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault of a spec.
+
+    Attributes:
+      origin: where it is, such as `spec.yaml:3` or `--set seed=x`.
+      line: the line in the file, counted from 1, or None where there is none.
+      path: the key's path; empty for the spec as a whole.
+      message: what is wrong, starting with a verb if there is a path.
+    """
+
+    origin: str
+    line: int | None
+    path: tuple[str | int, ...]
+    message: str
+
+    def __str__(self) -> str:
+        """The line that the user reads."""
+        subject = f"{dotted(self.path)} " if self.path else ""
+        return f"{self.origin}: {subject}{self.message}"
+
+
+class InvalidSpecError(SpecError):
+    """A spec with faults, all of which the message lists, one a line.
+
+    Args:
+      faults: at least one.
+    """
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        super().__init__("\n".join(map(str, faults)))
+        self.faults = tuple(faults)
+
+
+_EXPECTED = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "string_type": "a text",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "finite_number": "a finite number",
+}
+
+_BOUNDS = {
+    "greater_than": ("above", "gt"),
+    "greater_than_equal": ("at least", "ge"),
+    "less_than": ("below", "lt"),
+    "less_than_equal": ("at most", "le"),
+}
+
+
+def key_path(location: Iterable[str | int]) -> tuple[str | int, ...]:
+    """Pydantic's location without the names of variants, which are no keys of the spec."""
+    parts = tuple(location)
+    if len(parts) > 1 and parts[0] in ("data", "optimizer"):
+        return (parts[0], *parts[2:])
+    return parts
+
+
+def explain(error: Mapping[str, Any], data: Mapping[str, Any]) -> list[Found]:
+    """What a pydantic error means.
+
+    Args:
+      error: one of `ValidationError.errors()`.
+      data: what was validated.
+
+    Returns:
+      one fault, or several if the error stands for faults between sections.
+    """
+    if error["type"] == "senn_cross":
+        return list(error["ctx"]["faults"])
+    return [Found(*_explained(error, data))]
+
+
+def _explained(
+    error: Mapping[str, Any], data: Mapping[str, Any]
+) -> tuple[tuple[str | int, ...], str]:
+    kind, found, context = error["type"], error["input"], error.get("ctx", {})
+    path = key_path(error["loc"])
+    if kind == "senn":
+        return path, context["message"]
+    if kind == "extra_forbidden":
+        return path, unknown_key(tuple(map(str, path)), _variant(path, data))
+    if kind in ("union_tag_not_found", "union_tag_invalid"):
+        return _untagged(path, found, context)
+    if kind == "missing":
+        return path, _missing(path)
+    if kind == "literal_error":
+        return path, choose(re.findall(r"'([^']*)'", context["expected"]), found)
+    if kind in _BOUNDS:
+        word, name = _BOUNDS[kind]
+        return path, f"should be {word} {_bound(context[name])}, found {describe(found)}"
+    if kind in ("string_too_short", "string_too_long"):
+        return path, f"should be a single character, found {describe(found)}"
+    expected = _EXPECTED.get(kind)
+    if expected == "a mapping" and found is None:
+        return path, "is empty; leave it out to take the defaults"
+    if expected is not None:
+        return path, f"should be {expected}, found {describe(found)}"
+    return path, f"is wrong: {error['msg']}, found {describe(found)}"
+
+
+def choose(names: Iterable[str], found: Any) -> str:
+    """`should be one of ..., found ...; did you mean ...?`."""
+    known = list(names)
+    one_of = "one of " if len(known) > 1 else ""
+    message = f"should be {one_of}{alternatives(known)}, found {describe(found)}"
+    near = closest(found, known) if isinstance(found, str) else None
+    return f"{message}; did you mean {near}?" if near is not None else message
+
+
+def _bound(value: Any) -> str:
+    return "4294967296 (2^32)" if value == 2**32 else f"{value:g}"
+
+
+def _variant(path: tuple[str | int, ...], data: Mapping[str, Any]) -> str:
+    section = data.get(str(path[0])) if path else None
+    key = DISCRIMINATORS.get(str(path[0])) if path else None
+    if not isinstance(section, Mapping) or key is None or len(path) != 2:
+        return ""
+    default = "natural_gradient" if path[0] == "optimizer" else ""
+    return str(section.get(key, default))
+
+
+def _untagged(
+    path: tuple[str | int, ...], found: Any, context: Mapping[str, Any]
+) -> tuple[tuple[str | int, ...], str]:
+    key = DISCRIMINATORS[str(path[0])]
+    if not isinstance(found, Mapping):
+        return path, f"should be a mapping with {key}, found {describe(found)}"
+    if key in found:
+        return (*path, key), choose(_variants(str(path[0])), found[key])
+    return path, _no_variant(str(path[0]), found)
+
+
+def _missing(path: tuple[str | int, ...]) -> str:
+    if path in (("data",), ("network",)):
+        name = "digits" if path == ("data",) else "mlp"
+        return f"is missing; write for example `{path[0]}: {name}`"
+    if len(path) == 2 and DISCRIMINATORS.get(str(path[0])) == path[1]:
+        return f"is missing; it should be {alternatives(_variants(str(path[0])))}"
+    return "is missing"
+
+
+def _no_variant(section: str, found: Mapping[str, Any]) -> str:
+    key = DISCRIMINATORS[section]
+    names = _variants(section)
+    message = f"has no {key}; it should be one of {alternatives(names)}"
+    near = [name for name in found if closest(name, [key]) is not None]
+    return f"{message} (did you mean {key} by {near[0]}?)" if near else message
+
+
+def _variants(section: str) -> list[str]:
+    return [place.variant for place in places() if place.path == (section,)]

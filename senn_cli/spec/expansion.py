@@ -1,0 +1,156 @@
+"""The `expansion` section: when, where and by what the network grows."""
+
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from senn_cli.spec.base import AlsoAccepts, Model, Whole, fault
+from senn_cli.spec.describe import alternatives, describe
+from senn_cli.spec.duration import Duration, DurationField
+from senn_cli.spec.suggest import closest
+
+_Positive = Annotated[float, Field(gt=0)]
+_NotNegative = Annotated[float, Field(ge=0)]
+_AtLeastOne = Annotated[Whole, Field(ge=1)]
+_Limit = Annotated[Whole, Field(ge=1)] | None
+_OnOff = AlsoAccepts(type="boolean", description="On or off, the options as by default.")
+
+POLICIES = MappingProxyType(
+    {
+        "senn": "grow where the natural expansion score says so",
+        "random": "control: the same times and sites, weights from the initial distribution",
+        "none": "a fixed architecture",
+    }
+)
+"""The policies that a spec can name, each with what it does."""
+
+
+def _policy(value: Any) -> Any:
+    if isinstance(value, str) and value in POLICIES:
+        return value
+    found = f"should be one of {alternatives(POLICIES)}, found {describe(value)}"
+    near = closest(value, POLICIES) if isinstance(value, str) else None
+    raise fault(f"{found}; did you mean {near}?" if near else found)
+
+
+class _Switched(Model):
+    """A section that `true` and `false` switch on and off."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_bool(cls, value: Any) -> Any:
+        return {"enabled": value} if isinstance(value, bool) else value
+
+
+class WidthSpec(_Switched):
+    """Adding neurons to hidden layers."""
+
+    enabled: bool = Field(default=True, description="Whether neurons are added.")
+    method: Literal["closed_form", "gradient_ascent", "mala"] = Field(
+        default="closed_form",
+        description="How proposals are found: `closed_form` solves for the activation's "
+        "coefficients and searches input weights alone, `gradient_ascent` climbs the score, `mala` "
+        "samples by Langevin steps.",
+    )
+    proposals: _AtLeastOne = Field(default=256, description="Candidate neurons drawn a site.")
+    polished: _AtLeastOne = Field(
+        default=16, description="How many of the best candidates are optimised further."
+    )
+    steps: _AtLeastOne = Field(default=60, description="Steps of that optimisation.")
+    rank: _AtLeastOne = Field(
+        default=64, description="Directions of the inputs that the search is confined to."
+    )
+    learning_rate: _Positive = Field(default=0.1, description="First step of that optimisation.")
+    temperature: _Positive = Field(default=10.0, description="Temperature of `mala`.")
+    coefficients: Literal["closed_form", "initial"] = Field(
+        default="closed_form",
+        description="The activation's coefficients of a new neuron: the best ones, or the initial.",
+    )
+    per_round: _Limit = Field(
+        default=None, description="Most neurons added in one round; null for no limit."
+    )
+    max_width: _Limit = Field(default=None, description="Largest width of a layer; null for any.")
+
+
+class DepthSpec(_Switched):
+    """Inserting layers."""
+
+    enabled: bool = Field(default=True, description="Whether layers are inserted.")
+    method: Literal["closed_form", "gradient_ascent", "mala"] = Field(
+        default="closed_form", description="How proposals are found; see the width's method."
+    )
+    proposals: _AtLeastOne = Field(default=16, description="Candidate layers drawn a site.")
+    polished: _AtLeastOne = Field(
+        default=4, description="How many of the best candidates are optimised further."
+    )
+    steps: _AtLeastOne = Field(default=60, description="Steps of that optimisation.")
+    learning_rate: _Positive = Field(default=0.1, description="First step of that optimisation.")
+    temperature: _Positive = Field(default=10.0, description="Temperature of `mala`.")
+    layer_cost: _Positive = Field(
+        default=60.0,
+        description="A layer's score is divided by this before it competes with neurons.",
+    )
+    every: DurationField | None = Field(
+        default=None, description="Least time between two insertions; null for none."
+    )
+    max_layers: _Limit = Field(default=None, description="Most hidden layers; null for no limit.")
+    log_determinant: _NotNegative = Field(
+        default=0.01,
+        description="Weight of the log-determinant that keeps a layer's matrix invertible.",
+    )
+    singular_floor: _NotNegative = Field(
+        default=1e-3, description="Smallest singular value allowed in a new layer's matrix."
+    )
+
+
+class ExpansionSpec(Model):
+    """When, where and by what the network grows."""
+
+    policy: Annotated[str, BeforeValidator(_policy)] = Field(
+        default="senn",
+        description="What decides: `senn` (the expansion score), `random` (a control) or `none` "
+        "(a fixed architecture).",
+        json_schema_extra={"enum": list(POLICIES)},
+    )
+    threshold: _NotNegative = Field(
+        default=7e-3,
+        description="tau: a proposal must raise the score by this share of it.",
+    )
+    stop: _NotNegative = Field(
+        default=2.5e-3, description="alpha: a proposal must raise the score by this much."
+    )
+    every: DurationField = Field(
+        default=Duration(epochs=1), description="Time between two rounds, in steps or epochs."
+    )
+    start: DurationField | None = Field(
+        default=None, description="No round before; null to begin with the first one due."
+    )
+    until: DurationField | None = Field(
+        default=None, description="No round after; null to grow until the end."
+    )
+    samples: _AtLeastOne = Field(
+        default=8192, description="Training examples that a round's scores are computed from."
+    )
+    score_on: Literal["held_out", "searched"] = Field(
+        default="held_out",
+        description="Whether the deciding score uses other examples than the search did.",
+    )
+    bias_removed: bool = Field(
+        default=True, description="Remove the upward bias of a score from a small sample."
+    )
+    score_damping: _Positive = Field(
+        default=1e-3, description="Damping of the curvature in scores."
+    )
+    max_hidden: _Limit = Field(
+        default=None, description="Most hidden neurons in all layers together; null for any."
+    )
+    max_parameters: _Limit = Field(
+        default=None, description="Most parameters in use; null for any number."
+    )
+    width: Annotated[WidthSpec, _OnOff] = Field(
+        default=WidthSpec(), description="Adding neurons; `false` switches it off."
+    )
+    depth: Annotated[DepthSpec, _OnOff] = Field(
+        default=DepthSpec(), description="Inserting layers; `false` switches it off."
+    )

@@ -1,0 +1,152 @@
+"""Loading a spec: text, overrides, models and checks; every fault is reported at once."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from senn_cli.errors import SpecError
+from senn_cli.spec.checks import Found
+from senn_cli.spec.describe import describe, printable
+from senn_cli.spec.errors import Fault, InvalidSpecError, explain
+from senn_cli.spec.overrides import apply_overrides
+from senn_cli.spec.paths import BASE_DIRECTORY
+from senn_cli.spec.prune import without
+from senn_cli.spec.spec import Spec, in_name
+from senn_cli.spec.yaml import Node, locate, plain, read_yaml
+
+
+def load_spec(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Spec:
+    """Reads a spec file.
+
+    Args:
+      path: the file; its name stands in messages as it is given here.
+      overrides: texts of the form `path=value`, as given to `--set`.
+
+    Returns:
+      the spec, with presets and defaults filled in and paths made absolute.
+
+    Raises:
+      SpecError: the file can't be read, or the spec has faults, all of which are listed.
+    """
+    file = Path(path)
+    text = _read(file)
+    return parse_spec(text, str(path), Path(os.path.abspath(file)).parent, overrides)
+
+
+def parse_spec(
+    text: str,
+    filename: str = "spec.yaml",
+    base_dir: str | os.PathLike[str] | None = None,
+    overrides: Sequence[str] = (),
+) -> Spec:
+    """Reads a spec from a text.
+
+    Args:
+      text: the YAML document.
+      filename: its name in messages; the name of the run, if none is written, is its stem.
+      base_dir: what relative paths are relative to; None for the working directory.
+      overrides: texts of the form `path=value`, as given to `--set`.
+
+    Raises:
+      SpecError: the spec has faults, all of which are listed.
+    """
+    root, found = read_yaml(text, filename=printable(filename))
+    faults = [Fault(f.origin, f.line, f.path, f.message) for f in found]
+    if any(not fault.path for fault in faults):  # the text is no YAML at all
+        raise InvalidSpecError(faults)
+    if not isinstance(root.value, dict):
+        raise InvalidSpecError([*faults, _no_mapping(root, text)])
+    root, misplaced = apply_overrides(root, overrides)
+    faults += [Fault(f.origin, f.line, f.path, f.message) for f in misplaced]
+    data = {"name": _default_name(filename), **plain(root)}
+    context = {BASE_DIRECTORY: Path(base_dir) if base_dir is not None else Path.cwd()}
+    spec, wrong = _validate(data, context)
+    # Where a value could not be read, what else is said about it would mislead.
+    lost = [fault.path for fault in found if fault.lost]
+    faults += [
+        Fault(*locate(root, one.path), one.path, one.message)
+        for one in wrong
+        if not any(one.path[: len(path)] == path for path in lost)
+        and not (one.others and any(map(one.involves, lost)))
+    ]
+    if faults or spec is None:
+        raise InvalidSpecError(_ordered(faults))
+    return spec
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        near = _neighbour(file)
+        hint = f"Did you mean {near}?" if near else None
+        raise SpecError(f"{printable(str(file))}: no such file", hint=hint) from None
+    except IsADirectoryError:
+        raise SpecError(f"{printable(str(file))}: a directory, not a spec file") from None
+    except UnicodeDecodeError as error:
+        message = f"{printable(str(file))}: not UTF-8 text, at byte {error.start}"
+        raise SpecError(message) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise SpecError(f"{printable(str(file))}: can't be read: {reason}") from None
+
+
+def _neighbour(file: Path) -> str | None:
+    try:
+        names = [path.name for path in file.parent.iterdir() if path.suffix in (".yaml", ".yml")]
+    except OSError:
+        return None
+    near = difflib.get_close_matches(file.name, names, n=1, cutoff=0.6)
+    return printable(str(file.parent / near[0])) if near else None
+
+
+def _no_mapping(root: Node, text: str) -> Fault:
+    if root.value is None and not text.strip():
+        message = "the spec is empty; `senn new minimal` prints one to start from"
+    elif root.value is None:
+        message = "the spec has no keys; `senn new minimal` prints one to start from"
+    else:
+        found = describe(plain(root))
+        message = f"a spec should be a mapping such as `data: digits`, found {found}"
+    return Fault(root.origin, root.line, (), message)
+
+
+def _default_name(filename: str) -> str:
+    stem = "".join(c if in_name(c) else "-" for c in Path(filename).stem)
+    name = stem.encode()[:100].decode(errors="ignore").lstrip(".-")
+    return name or "run"
+
+
+def _validate(data: dict[str, Any], context: dict[str, Any]) -> tuple[Spec | None, list[Found]]:
+    try:
+        return Spec.model_validate(data, context=context), []
+    except ValidationError as error:
+        errors = error.errors(include_url=False)
+    found = [one for error in errors for one in explain(error, data)]
+    # The checks between keys run on valid specs alone. What is wrong is taken out for them, and
+    # of their faults those are kept that don't involve it.
+    removed = set()
+    rest = data
+    for one in found:
+        rest, taken = without(rest, one.path)
+        removed.add(taken)
+    try:
+        Spec.model_validate(rest, context=context)
+    except ValidationError as error:
+        for other in error.errors(include_url=False):
+            if other["type"] == "senn_cross":
+                crossed = explain(other, rest)
+                found += [one for one in crossed if not any(map(one.involves, removed))]
+    return None, list(dict.fromkeys(found))
+
+
+def _ordered(faults: list[Fault]) -> list[Fault]:
+    # By line, then overrides; the sort is stable, so one line's faults keep their order.
+    unique = list(dict.fromkeys(faults))
+    return sorted(unique, key=lambda fault: (fault.line is None, fault.line or 0))

@@ -1,0 +1,42 @@
+"""The `schedule` of an optimizer: how the learning rate changes over the run."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from senn_cli.spec.base import AlsoAccepts, Model
+from senn_cli.spec.duration import DurationField
+
+Kind = Literal["constant", "cosine", "one_cycle"]
+"""The kinds of schedule."""
+
+
+class ScheduleSpec(Model):
+    """How the learning rate changes over the run."""
+
+    kind: Kind = Field(
+        description="`constant` stays at the peak, `cosine` falls to `final` along a half cosine, "
+        "`one_cycle` rises to the peak and falls again."
+    )
+    warmup: DurationField | None = Field(
+        default=None,
+        description="Linear rise from 0 to the peak at the start; null for none.",
+    )
+    final: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.0, description="The last learning rate as a share of the peak."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_text(cls, value: Any) -> Any:
+        return {"kind": value} if isinstance(value, str) else value
+
+
+ScheduleField = Annotated[
+    ScheduleSpec,
+    AlsoAccepts(
+        enum=["constant", "cosine", "one_cycle"],
+        description="The kind of schedule, its options as by default.",
+    ),
+]
+"""A field of a schedule, whose JSON schema also allows the text."""

@@ -1,0 +1,82 @@
+"""A whole spec: everything that describes a run."""
+
+import unicodedata
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from senn_cli.spec.base import Model, Whole, fault
+from senn_cli.spec.checks import cross_faults
+from senn_cli.spec.data import DataSpec
+from senn_cli.spec.describe import describe, dotted
+from senn_cli.spec.expansion import ExpansionSpec
+from senn_cli.spec.network import NetworkSpec
+from senn_cli.spec.optimizer import NaturalGradientSpec, OptimizerSpec
+from senn_cli.spec.training import TrainingSpec
+
+# A run directory's name is made of it, and file systems stop at 255 bytes.
+_LONGEST_NAME = 120
+_SEEDS = 2**32  # what JAX and NumPy both take
+
+
+def in_name(character: str) -> bool:
+    """Whether a run's name may contain the character: letters, digits, `.`, `_` and `-`."""
+    return character in "._-" or unicodedata.category(character)[0] in "LMN"
+
+
+def _name(value: Any) -> Any:
+    if not isinstance(value, str):
+        quotes = "; put quotes around it" if isinstance(value, int | float) else ""
+        raise fault(f"should be a text, found {describe(value)}{quotes}")
+    if not value or value[0] in ".-" or not all(map(in_name, value)):
+        raise fault(
+            "should consist of letters, digits, `.`, `_` and `-`, and not begin with `.` or `-`, "
+            f"found {describe(value)}"
+        )
+    if len(value.encode()) > _LONGEST_NAME:
+        raise fault(f"should be at most {_LONGEST_NAME} bytes long, found {len(value.encode())}")
+    return value
+
+
+class Spec(Model):
+    """Everything that describes a run; `data` and `network` are required."""
+
+    name: Annotated[str, BeforeValidator(_name)] = Field(
+        default="run",
+        description="The run's name, which its directory's name begins with; by default the name "
+        "of the spec file without its ending.",
+    )
+    seed: Annotated[Whole, Field(ge=0, lt=_SEEDS)] = Field(
+        default=0, description="Decides the split, the initial weights and all randomness."
+    )
+    device: Literal["auto", "cpu", "gpu"] = Field(
+        default="auto", description="Where to train; `auto` takes a GPU if there is one."
+    )
+    gpu_memory: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        default=None,
+        description="Share of the GPU's memory to reserve at the start; null to leave it to JAX.",
+    )
+    deterministic: bool = Field(
+        default=False,
+        description="On a GPU, use only operations that give the same bits every time; slower.",
+    )
+    data: DataSpec = Field(description="What the network learns from.")
+    network: NetworkSpec = Field(description="The architecture that training starts from.")
+    optimizer: OptimizerSpec = Field(
+        default=NaturalGradientSpec(), description="How the weights are trained."
+    )
+    expansion: ExpansionSpec = Field(
+        default=ExpansionSpec(), description="When, where and by what the network grows."
+    )
+    training: TrainingSpec = Field(
+        default=TrainingSpec(), description="How long and in which batches the network is trained."
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Spec":
+        found = cross_faults(self)
+        if found:
+            text = "; ".join(f"{dotted(one.path)} {one.message}" for one in found)
+            raise PydanticCustomError("senn_cross", "{text}", {"text": text, "faults": found})
+        return self

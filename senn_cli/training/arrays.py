@@ -1,0 +1,61 @@
+"""A data part on the device, and how its rows become network inputs and targets."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from senn_cli.data.dataset import Dataset, Part
+
+
+class Arrays(NamedTuple):
+    """A part of the data on the device, as stored (images stay uint8).
+
+    Attributes:
+      x: `(N, ...)`; y: labels `(N,)` int32 or targets `(N, m)` float32.
+      shift, scale: network input = (x - shift) * scale, flattened.
+      target_shift, target_scale: network target = (y - target_shift) * target_scale.
+    """
+
+    x: jax.Array
+    y: jax.Array
+    shift: jax.Array
+    scale: jax.Array
+    target_shift: jax.Array
+    target_scale: jax.Array
+
+
+def on_device(dataset: Dataset, part: Part) -> Arrays:
+    """`part` of `dataset` on the default device."""
+    host = (
+        part.x,
+        part.y,
+        np.asarray(dataset.shift, np.float32),
+        np.asarray(dataset.scale, np.float32),
+        np.asarray(dataset.target_shift, np.float32),
+        np.asarray(dataset.target_scale, np.float32),
+    )
+    return Arrays(*jax.device_put(host))
+
+
+def inputs(arrays: Arrays, rows: jax.Array | None = None) -> jax.Array:
+    """The network inputs `(B, inputs)` of `rows` (B,), or of all; called inside `jit`."""
+    x = arrays.x if rows is None else arrays.x[rows]
+    x = (x.astype(jnp.float32) - arrays.shift) * arrays.scale
+    return x.reshape(x.shape[0], -1)
+
+
+def targets(arrays: Arrays, rows: jax.Array | None = None) -> jax.Array:
+    """The labels or scaled targets of `rows`, or of all."""
+    y = arrays.y if rows is None else arrays.y[rows]
+    if jnp.issubdtype(y.dtype, jnp.integer):
+        return y
+    return (y - arrays.target_shift) * arrays.target_scale
+
+
+def examples(arrays: Arrays) -> int:
+    """How many examples there are."""
+    return int(arrays.x.shape[0])

@@ -1,0 +1,48 @@
+"""Evaluation over a whole part of the data, in one dispatch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+
+from senn_cli.nets.architecture import Architecture
+from senn_cli.nets.mlp import Parameters, apply
+from senn_cli.training.arrays import Arrays, examples, inputs, targets
+from senn_cli.training.objective import Task, figure, loss_and_gradient
+
+BLOCK = 4096
+"""Examples evaluated at a time."""
+
+
+def make_evaluate(task: Task) -> Callable[..., tuple[jax.Array, jax.Array]]:
+    """The function `(shape, params, widths, data) -> (mean loss, mean figure)`, to be compiled.
+
+    The figure is the accuracy, or the mean squared error in the units of the targets. Every
+    example counts once: the last block is padded with examples of weight 0.
+    """
+
+    def evaluate(
+        shape: Architecture, params: Parameters, widths: jax.Array, data: Arrays
+    ) -> tuple[jax.Array, jax.Array]:
+        n = examples(data)
+        size = min(n, BLOCK)
+
+        def block(index: jax.Array, totals: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, ...]:
+            rows = index * size + jnp.arange(size)
+            weight = (rows < n).astype(jnp.float32)
+            rows = jnp.minimum(rows, n - 1)
+            y = targets(data, rows)
+            outputs = apply(shape, params, inputs(data, rows), widths).outputs
+            losses, _ = loss_and_gradient(task, outputs, y)
+            if task == "regression":
+                outputs, y = outputs / data.target_scale, y / data.target_scale
+            figures = figure(task, outputs, y)
+            return totals[0] + weight @ losses, totals[1] + weight @ figures
+
+        zero = jnp.zeros((), jnp.float32)
+        loss, value = jax.lax.fori_loop(0, -(-n // size), block, (zero, zero))
+        return loss / n, value / n
+
+    return evaluate

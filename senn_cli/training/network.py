@@ -1,0 +1,88 @@
+"""A growing network in training: its architecture with all state that has its shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from senn_cli.curvature import kfac
+from senn_cli.curvature.kfac import KfacSettings
+from senn_cli.growth.carry import edit_curvature, edit_optimizer
+from senn_cli.growth.edits import AddNeurons, CapacityRule, Edit, EnlargeCapacity, edit_architecture
+from senn_cli.growth.surgery import edit_parameters
+from senn_cli.nets.architecture import Architecture
+from senn_cli.nets.initial import ArrayTree
+from senn_cli.training.optimizer import Optimizer
+from senn_cli.training.step import TrainState
+
+
+@dataclass(frozen=True)
+class Network:
+    """An architecture, the training state of its shape, and its widths on the device."""
+
+    architecture: Architecture
+    state: TrainState
+    widths: jax.Array
+
+
+def widths_of(architecture: Architecture) -> np.ndarray:
+    """The dynamic argument that tells compiled functions what is in use."""
+    return np.asarray(architecture.widths, np.int32)
+
+
+def new_network(architecture: Architecture, params: ArrayTree, optimizer: Optimizer) -> Network:
+    """A network about to be trained, on the device."""
+    curvature = None
+    if isinstance(optimizer.solver, KfacSettings):
+        curvature = kfac.initial_state(architecture.shape())
+    state = TrainState(np.int32(0), params, optimizer.transform.init(params), curvature)  # type: ignore[arg-type]
+    return on_device(architecture, jax.device_get(state))
+
+
+def on_device(architecture: Architecture, state: Any) -> Network:
+    """A network from a state in NumPy arrays."""
+    # Optax makes some scalars without a fixed dtype; compiled programs want to know.
+    state, widths = jax.device_put((jax.tree.map(np.asarray, state), widths_of(architecture)))
+    return Network(architecture, state, widths)
+
+
+def apply_edits(
+    network: Network, edits: list[Edit], optimizer: Optimizer, rule: CapacityRule
+) -> Network:
+    """The network after `edits`, in order; one copy to the host and one back."""
+    if not edits:
+        return network
+    host: Any = jax.device_get(network.state)
+    architecture = network.architecture
+    for edit in edits:
+        after = edit_architecture(architecture, edit, rule)
+        params = host.params
+        host = host._replace(
+            params=edit_parameters(params, architecture, edit, after),
+            optimizer=edit_optimizer(
+                host.optimizer,
+                params,
+                architecture,
+                edit,
+                after,
+                natural=optimizer.solver is not None,
+            ),
+            curvature=edit_curvature(host.curvature, params, architecture, edit, after),
+        )
+        architecture = after
+    return on_device(architecture, host)
+
+
+def capacity_edits(architecture: Architecture, edit: Edit, rule: CapacityRule) -> list[Edit]:
+    """`edit`, with the enlargement that it needs before it if there is no room."""
+    if not isinstance(edit, AddNeurons):
+        return [edit]
+    layer = architecture.hidden[edit.layer]
+    width = layer.width + edit.weights.shape[1]
+    if width <= layer.capacity:
+        return [edit]
+    return [EnlargeCapacity(edit.layer, rule.room(width, layer.capacity)), edit]
+

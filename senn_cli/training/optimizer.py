@@ -1,0 +1,123 @@
+"""Optimizers: a direction (plain or natural gradient), then Optax for the rest of the step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from senn_cli.curvature.kfac import KfacSettings
+from senn_cli.curvature.metric import Metric
+from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, OptimizerSpec, SgdSpec
+from senn_cli.spec.schedule import ScheduleSpec
+from senn_cli.training.objective import Task, default_metric
+
+
+@dataclass(frozen=True)
+class CgSettings:
+    """Options of conjugate gradients: damping, most iterations, relative tolerance."""
+
+    damping: float
+    iterations: int
+    tolerance: float
+
+
+@dataclass(frozen=True)
+class Optimizer:
+    """How a gradient becomes a step.
+
+    Attributes:
+      transform: Optax's part: momentum or Adam, weight decay, the schedule.
+      schedule: step -> learning rate.
+      solver: of the natural gradient, or None for a plain gradient.
+      metric: on the outputs, for curvature and scores.
+      kl_clip: bound on lr^2 d^T F d, or None.
+      fixed_input_factor: whether KFAC may use the exact second moment of the inputs.
+    """
+
+    transform: optax.GradientTransformation
+    schedule: optax.Schedule
+    solver: KfacSettings | CgSettings | None
+    metric: Metric
+    kl_clip: float | None = None
+    fixed_input_factor: bool = False
+
+
+def make_schedule(
+    spec: ScheduleSpec, peak: float, total_steps: int | None, steps_per_epoch: int
+) -> optax.Schedule:
+    """The learning rate of every step; constant, cosine to `final`, or Optax's one-cycle.
+
+    Args:
+      total_steps: length of the run; None (known in minutes only) allows just `constant`.
+    """
+    warmup = spec.warmup.in_steps(steps_per_epoch) if spec.warmup is not None else 0
+    if spec.kind == "constant":
+        rest: optax.Schedule = optax.constant_schedule(peak)
+    elif total_steps is None:
+        raise ValueError(f"schedule {spec.kind} needs a length in steps or epochs")
+    elif spec.kind == "cosine":
+        rest = optax.cosine_decay_schedule(peak, max(total_steps - warmup, 1), alpha=spec.final)
+    else:
+        final = max(1.0 / max(spec.final, 1e-4), 1.0)
+        return optax.cosine_onecycle_schedule(
+            max(total_steps, 1), peak, pct_start=0.1, div_factor=25.0, final_div_factor=final
+        )
+    if warmup == 0:
+        return rest
+    return optax.join_schedules([optax.linear_schedule(0.0, peak, warmup), rest], [warmup])
+
+
+def decayed(params: Any) -> Any:
+    """Which parameters weight decay concerns: kernels, not biases or rational coefficients."""
+    return {name: {k: k == "kernel" for k in leaves} for name, leaves in params.items()}
+
+
+def make_optimizer(
+    spec: OptimizerSpec, task: Task, total_steps: int | None, steps_per_epoch: int
+) -> Optimizer:
+    """The optimizer that `spec` describes."""
+    schedule = make_schedule(spec.schedule, spec.learning_rate, total_steps, steps_per_epoch)
+    finish = [
+        optax.add_decayed_weights(spec.weight_decay, mask=decayed),
+        optax.scale_by_learning_rate(schedule),
+    ]
+    if isinstance(spec, AdamSpec):
+        adam = optax.scale_by_adam(b1=spec.b1, b2=spec.b2, eps=spec.eps)
+        return Optimizer(optax.chain(adam, *finish), schedule, None, default_metric(task))
+    if isinstance(spec, SgdSpec):
+        momentum = [optax.trace(spec.momentum, nesterov=spec.nesterov)] if spec.momentum else []
+        return Optimizer(
+            optax.chain(*momentum, *finish), schedule, None, default_metric(task)
+        )
+    assert isinstance(spec, NaturalGradientSpec)
+    momentum = [optax.trace(spec.momentum)] if spec.momentum else []
+    solver: KfacSettings | CgSettings
+    if spec.solver == "kfac":
+        solver = KfacSettings(spec.damping, spec.moving_average, spec.invert_every)
+    else:
+        solver = CgSettings(spec.damping, spec.cg_iterations, spec.cg_tolerance)
+    return Optimizer(
+        transform=optax.chain(*momentum, *finish),
+        schedule=schedule,
+        solver=solver,
+        metric=default_metric(task) if spec.metric == "auto" else spec.metric,
+        kl_clip=spec.kl_clip,
+        fixed_input_factor=spec.fixed_input_factor and spec.solver == "kfac",
+    )
+
+
+def kl_scale(
+    gradient_product: jax.Array, learning_rate: jax.Array, clip: float | None
+) -> jax.Array:
+    """The factor <= 1 that keeps lr^2 d^T F d, about twice the step's KL divergence, below `clip`.
+
+    d = F^-1 g, so d^T F d is about g^T d = `gradient_product` (Ba, Grosse and Martens, 2017).
+    """
+    if clip is None:
+        return jnp.ones_like(gradient_product)
+    size = learning_rate**2 * jnp.maximum(gradient_product, 0.0)
+    return jnp.minimum(1.0, jnp.sqrt(clip / jnp.maximum(size, jnp.finfo(size.dtype).tiny)))

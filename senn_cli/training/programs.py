@@ -1,0 +1,97 @@
+"""Compiled programs, counted and timed, and where the seconds of a run go."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+
+PHASES = ("train", "score", "surgery", "compile", "evaluate", "save")
+
+
+class Ledger:
+    """Adds up the seconds of every phase, and counts compilations by program.
+
+    Phases nest: the seconds of an inner one do not count for the outer.
+
+    Args:
+      clock: seconds, monotonic.
+      announce: told the name of every phase that is entered.
+    """
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.perf_counter,
+        announce: Callable[[str], None] = lambda name: None,
+    ) -> None:
+        self.clock, self.announce = clock, announce
+        self.started = clock()
+        self.seconds: dict[str, float] = dict.fromkeys(PHASES, 0.0)
+        self.compiled: dict[str, int] = {}
+        self._stack: list[str] = []
+        self._since = self.started
+
+    def _charge(self) -> None:
+        now = self.clock()
+        if self._stack:
+            self.seconds[self._stack[-1]] += now - self._since
+        self._since = now
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Counts the enclosed seconds as `name`."""
+        self._charge()
+        self._stack.append(name)
+        self.announce(name)
+        try:
+            yield
+        finally:
+            self._charge()
+            self._stack.pop()
+            if self._stack:
+                self.announce(self._stack[-1])
+
+    @property
+    def compilations(self) -> int:
+        """Programs compiled so far."""
+        return sum(self.compiled.values())
+
+    def total(self) -> float:
+        """Seconds since the ledger was opened."""
+        return self.clock() - self.started
+
+
+class Program:
+    """A function compiled ahead for every combination of static arguments, shapes and dtypes.
+
+    Unlike with plain `jit`, every compilation is seen: it counts in the ledger, and its seconds are
+    those of the phase `compile`. Arguments are positional; scalars are NumPy's, not Python's.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        ledger: Ledger,
+        *,
+        static: tuple[int, ...] = (),
+        donate: tuple[int, ...] = (),
+    ) -> None:
+        self.name, self.ledger, self.static = name, ledger, static
+        self._jitted = jax.jit(function, static_argnums=static, donate_argnums=donate)
+        self._executables: dict[Any, Any] = {}
+
+    def __call__(self, *args: Any) -> Any:
+        """The function's value; compiles first where these shapes are new."""
+        dynamic = [a for i, a in enumerate(args) if i not in self.static]
+        leaves, structure = jax.tree.flatten(dynamic)
+        shapes = tuple((x.shape, x.dtype) for x in leaves)
+        key = (tuple(args[i] for i in self.static), structure, shapes)
+        if key not in self._executables:
+            with self.ledger.phase("compile"):
+                self._executables[key] = self._jitted.lower(*args).compile()
+            self.ledger.compiled[self.name] = self.ledger.compiled.get(self.name, 0) + 1
+        return self._executables[key](*dynamic)

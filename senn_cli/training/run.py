@@ -1,0 +1,263 @@
+"""A run from its spec to its summary, assembled from the parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from senn_cli.curvature.kronecker import Spectrum, second_moment, spectrum
+from senn_cli.data.dataset import Dataset
+from senn_cli.data.registry import load_dataset
+from senn_cli.errors import DataError, DivergedError
+from senn_cli.growth.build import make_policy
+from senn_cli.growth.edits import CapacityRule
+from senn_cli.nets.architecture import Architecture, Layer
+from senn_cli.nets.initial import initial_parameters
+from senn_cli.nets.mlp import with_constant
+from senn_cli.runs.directory import RunDirectory
+from senn_cli.runs.environment import environment
+from senn_cli.runs.weights import save_weights
+from senn_cli.spec import Spec, dump_spec
+from senn_cli.spec.network import NetworkSpec
+from senn_cli.training.arrays import Arrays, inputs, on_device
+from senn_cli.training.device import choose_device
+from senn_cli.training.evaluate import make_evaluate
+from senn_cli.training.listener import Listener, Silent, Start
+from senn_cli.training.loop import Outputs, Timetable, Trainer
+from senn_cli.training.network import new_network
+from senn_cli.training.optimizer import make_optimizer
+from senn_cli.training.programs import Ledger, Program
+from senn_cli.training.step import make_run_steps
+
+LARGEST_SPECTRUM = 4096
+"""Inputs above which their second moment is not eigendecomposed (its memory and time grow fast)."""
+
+EXPLODED = 100.0
+"""Training has diverged when a batch's loss exceeds this many times the larger of 1 and the loss
+at the start."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run.
+
+    Attributes:
+      path: its directory.
+      summary: the content of `summary.json`.
+      architecture: what it grew to.
+      params: the final parameters, NumPy arrays at the architecture's capacity.
+    """
+
+    path: Path
+    summary: dict[str, Any]
+    architecture: Architecture
+    params: dict[str, dict[str, np.ndarray]]
+
+
+def train_run(
+    spec: Spec,
+    *,
+    root: Path = Path("runs"),
+    run_directory: Path | None = None,
+    listener: Listener | None = None,
+) -> Run:
+    """Trains what `spec` describes and leaves a run directory.
+
+    Args:
+      spec: the resolved spec.
+      root: where a new run directory is made, unless `run_directory` names one.
+      run_directory: a new or empty directory.
+      listener: told of the progress; nobody by default.
+
+    Raises:
+      DataError, DeviceError: before anything is written.
+      UsageError, RunError: the run directory cannot be used or written.
+      DivergedError: the run ended early; its directory keeps the last finite weights.
+    """
+    listener = listener if listener is not None else Silent()
+    device = choose_device(spec.device, spec.gpu_memory, spec.deterministic)
+    ledger = Ledger(announce=listener.phase)
+    dataset = load_dataset(spec.data, spec.seed)
+    trainer = assemble(spec, dataset, ledger)
+    directory = (
+        RunDirectory.at(run_directory)
+        if run_directory is not None
+        else RunDirectory.create(root, spec.name)
+    )
+    directory.write_spec(dump_spec(spec))
+    directory.write_environment(environment() | {"device": device, "devices": _devices()})
+    listener.start(_start(spec, directory, device, dataset, trainer))
+
+    def both(
+        write: Callable[[Mapping[str, Any]], None], show: Callable[[Mapping[str, Any]], None]
+    ) -> Callable[[Mapping[str, Any]], None]:
+        def output(row: Mapping[str, Any]) -> None:
+            write(row)
+            show(row)
+
+        return output
+
+    outputs = Outputs(
+        metrics=both(directory.append_metrics, listener.metrics),
+        event=both(directory.append_history, listener.event),
+    )
+    try:
+        trainer.run(outputs)
+    except DivergedError:
+        _finish(spec, directory, dataset, trainer, "diverged")
+        raise
+    run = _finish(spec, directory, dataset, trainer, "finished")
+    listener.end(run.summary)
+    return run
+
+
+def assemble(spec: Spec, dataset: Dataset, ledger: Ledger) -> Trainer:
+    """A trainer at step 0.
+
+    Raises:
+      DataError: a batch larger than the training part.
+    """
+    n = len(dataset.train)
+    batch = n if spec.training.batch_size == "full" else int(spec.training.batch_size)
+    if batch > n:
+        raise DataError(
+            f"training.batch_size is {batch}, but the training part has only {n} examples",
+            hint="lower training.batch_size, or write `batch_size: full`",
+        )
+    timetable = make_timetable(spec, n // batch)
+    optimizer = make_optimizer(spec.optimizer, dataset.task, timetable.total, n // batch)
+    rule = CapacityRule(capacity_multiple(spec.network), spec.network.capacity.growth)
+    architecture = initial_architecture(spec.network, dataset, rule)
+    train = on_device(dataset, dataset.train)
+    validation = None if dataset.validation is None else on_device(dataset, dataset.validation)
+    evaluate = Program("evaluate", make_evaluate(dataset.task), ledger, static=(0,))
+    run_steps = make_run_steps(dataset.task, optimizer, batch)
+    needs_spectrum = dataset.inputs <= LARGEST_SPECTRUM and (
+        optimizer.fixed_input_factor or spec.expansion.policy != "none"
+    )
+    trainer = Trainer(
+        dataset=dataset,
+        train=train,
+        validation=validation,
+        network=new_network(architecture, initial_parameters(architecture, spec.seed), optimizer),
+        optimizer=optimizer,
+        policy=make_policy(spec.expansion, dataset.task, optimizer.metric, ledger),
+        timetable=timetable,
+        rule=rule,
+        seed=spec.seed,
+        ledger=ledger,
+        run_steps=Program("train", run_steps, ledger, static=(0,), donate=(1, 2)),
+        evaluate=evaluate,
+        input_spectrum=input_spectrum(train, ledger) if needs_spectrum else None,
+    )
+    with ledger.phase("evaluate"):
+        first, _ = trainer.measure(train)
+    trainer.limit = EXPLODED * max(1.0, first)
+    return trainer
+
+
+def make_timetable(spec: Spec, per_epoch: int) -> Timetable:
+    """The spec's durations in steps."""
+    expansion, training = spec.expansion, spec.training
+    length = training.length()
+    until = expansion.until
+    cooldown = expansion.depth.every
+    return Timetable(
+        total=None if length.minutes is not None else length.in_steps(per_epoch),
+        minutes=length.minutes,
+        per_epoch=per_epoch,
+        evaluate=training.evaluate.in_steps(per_epoch),
+        grow=expansion.every.in_steps(per_epoch),
+        grow_start=0 if expansion.start is None else expansion.start.in_steps(per_epoch),
+        grow_until=None if until is None else until.in_steps(per_epoch),
+        layer_every=0 if cooldown is None else cooldown.in_steps(per_epoch),
+    )
+
+
+def capacity_multiple(spec: NetworkSpec) -> int:
+    """What capacities are multiples of: small on a CPU, where spare neurons cost time."""
+    if spec.capacity.multiple != "auto":
+        return int(spec.capacity.multiple)
+    return 8 if jax.default_backend() == "cpu" else 64
+
+
+def initial_architecture(spec: NetworkSpec, dataset: Dataset, rule: CapacityRule) -> Architecture:
+    """The architecture that training starts from, with its capacities."""
+    capacities = spec.capacity.initial or [rule.room(width) for width in spec.hidden]
+    layers = tuple(
+        Layer(width, capacity, spec.activation)
+        for width, capacity in zip(spec.hidden, capacities, strict=True)
+    )
+    return Architecture(dataset.inputs, dataset.outputs, layers)
+
+
+def input_spectrum(train: Arrays, ledger: Ledger) -> Spectrum:
+    """The spectrum of the network inputs' second moment over the training part."""
+
+    def compute(data: Arrays) -> Spectrum:
+        return spectrum(second_moment(with_constant(inputs(data))))
+
+    program = Program("input_spectrum", compute, ledger)
+    with ledger.phase("train"):
+        return jax.block_until_ready(Spectrum(*program(train)))
+
+
+def _devices() -> list[str]:
+    return [str(device) for device in jax.devices()]
+
+
+def _start(
+    spec: Spec, directory: RunDirectory, device: str, dataset: Dataset, trainer: Trainer
+) -> Start:
+    architecture = trainer.network.architecture
+    return Start(
+        name=spec.name,
+        run_directory=str(directory.path),
+        device=device,
+        task=dataset.task,
+        train=len(dataset.train),
+        validation=0 if dataset.validation is None else len(dataset.validation),
+        test=len(dataset.test),
+        steps_per_epoch=trainer.timetable.per_epoch,
+        total_steps=trainer.timetable.total,
+        step=trainer.step,
+        hidden=architecture.widths,
+        parameters=architecture.parameters,
+    )
+
+
+def _finish(
+    spec: Spec, directory: RunDirectory, dataset: Dataset, trainer: Trainer, status: str
+) -> Run:
+    """Evaluates on the test part, writes weights and summary."""
+    ledger, architecture = trainer.ledger, trainer.network.architecture
+    with ledger.phase("evaluate"):
+        loss, value = trainer.measure(on_device(dataset, dataset.test))
+    params = jax.device_get(trainer.network.state.params)
+    with ledger.phase("save"):
+        save_weights(directory.path / "weights", architecture, params)
+    summary = {
+        "name": spec.name,
+        "status": status,
+        "policy": spec.expansion.policy,
+        "seed": spec.seed,
+        f"test_{trainer.figure_name}": value,
+        "test_loss": loss,
+        "hidden": list(architecture.widths),
+        "parameters": architecture.parameters,
+        "events": trainer.memory.accepted,
+        "compilations": ledger.compilations,
+        "compiled": dict(ledger.compiled),
+        "steps": trainer.step,
+        "epochs": trainer.step / trainer.timetable.per_epoch,
+        "seconds": {k: round(v, 3) for k, v in ledger.seconds.items()}
+        | {"total": round(ledger.total(), 3)},
+        "run_directory": str(directory.path),
+    }
+    directory.write_summary(summary)
+    return Run(directory.path, summary, architecture, params)

@@ -1,0 +1,202 @@
+"""The training step, and many of them in one dispatch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from senn_cli.curvature import fisher, kfac
+from senn_cli.curvature.kfac import KfacSettings, KfacState
+from senn_cli.curvature.kronecker import Spectrum
+from senn_cli.curvature.metric import sample_output_gradient
+from senn_cli.nets.architecture import Architecture
+from senn_cli.nets.mlp import Parameters, Signals, apply
+from senn_cli.randomness import wrap
+from senn_cli.training.arrays import Arrays, examples, inputs, targets
+from senn_cli.training.objective import Task, loss_and_gradient
+from senn_cli.training.optimizer import CgSettings, Optimizer, kl_scale
+
+FAULTS = ("", "train_loss", "gradient", "update")
+"""What `Progress.fault` counts: nothing, or the first quantity that was not finite."""
+
+
+class TrainState(NamedTuple):
+    """What changes from step to step.
+
+    Attributes:
+      step: steps taken, int32.
+      params: the network's parameters.
+      optimizer: Optax's state.
+      curvature: KFAC's state, or None for other solvers.
+    """
+
+    step: jax.Array
+    params: Parameters
+    optimizer: Any
+    curvature: KfacState | None
+
+
+class Progress(NamedTuple):
+    """Sums over the steps since the last row of metrics, whatever dispatches they came in.
+
+    Attributes:
+      count: steps.
+      loss: of their mean losses; eta: of g^T F^-1 g.
+      fault: what was not finite, an index into `FAULTS`.
+    """
+
+    count: jax.Array
+    loss: jax.Array
+    eta: jax.Array
+    fault: jax.Array
+
+
+class Keys(NamedTuple):
+    """Key data of a run's random streams; a step folds its number in."""
+
+    batches: jax.Array
+    fisher: jax.Array
+
+
+def _step(
+    shape: Architecture,
+    task: Task,
+    optimizer: Optimizer,
+    state: TrainState,
+    widths: jax.Array,
+    x: jax.Array,
+    y: jax.Array,
+    key: jax.Array,
+    input_factor: Spectrum | None,
+) -> tuple[TrainState, jax.Array, jax.Array, jax.Array]:
+    """One step on the batch (x, y); returns the new state, mean loss, g^T d, and |update|^2."""
+    zeros = tuple(
+        jnp.zeros((x.shape[0], shape.map_capacity(i)[1]), x.dtype) for i in range(shape.maps)
+    )
+
+    def run(params: Parameters, shifts: tuple[jax.Array, ...]) -> tuple[jax.Array, Signals]:
+        signals = apply(shape, params, x, widths, shifts)
+        return signals.outputs, signals
+
+    outputs, pull, signals = jax.vjp(run, state.params, zeros, has_aux=True)
+    losses, output_gradient = loss_and_gradient(task, outputs, y)
+    loss = jnp.mean(losses)
+    gradient, _ = pull(output_gradient / x.shape[0])
+
+    curvature, direction = state.curvature, gradient
+    if isinstance(optimizer.solver, KfacSettings):
+        assert curvature is not None
+        # Only what reaches the pre-activations is used of this pull-back: no per-example gradients
+        # of weights ever exist.
+        _, sampled = pull(sample_output_gradient(optimizer.metric, outputs, key))
+        batch = kfac.batch_factors(shape, state.params, signals, sampled)
+        curvature = kfac.update(optimizer.solver, shape, curvature, batch, widths, input_factor)
+        direction = kfac.precondition(curvature, gradient)
+    elif isinstance(optimizer.solver, CgSettings):
+        product = fisher.fisher_product(
+            lambda p: apply(shape, p, x, widths).outputs, state.params, optimizer.metric
+        )
+        direction = fisher.natural_gradient(
+            product,
+            gradient,
+            damping=optimizer.solver.damping,
+            iterations=optimizer.solver.iterations,
+            tolerance=optimizer.solver.tolerance,
+        )
+    eta = fisher.inner(gradient, direction)
+    if optimizer.kl_clip is not None:
+        scale = kl_scale(eta, jnp.asarray(optimizer.schedule(state.step)), optimizer.kl_clip)
+        direction = jax.tree.map(lambda d: scale * d, direction)
+    updates, inner = optimizer.transform.update(direction, state.optimizer, state.params)
+    params = optax.apply_updates(state.params, updates)
+    size = fisher.inner(updates, updates)
+    return TrainState(state.step + 1, params, inner, curvature), loss, eta, size
+
+
+def epoch_order(key: jax.Array, epoch: jax.Array, n: int) -> jax.Array:
+    """The order `(n,)` in which an epoch goes through the examples."""
+    return jax.random.permutation(jax.random.fold_in(key, epoch), n)
+
+
+def no_progress() -> Progress:
+    """The sums before the first step, on the host."""
+    return Progress(np.int32(0), np.float32(0), np.float32(0), np.int32(0))
+
+
+def make_run_steps(
+    task: Task, optimizer: Optimizer, batch_size: int
+) -> Callable[..., tuple[TrainState, Progress]]:
+    """The function that takes many steps at once, to be compiled with its first argument static.
+
+    Its arguments: `shape`; the state; the sums so far; `widths`; the training data; keys; the
+    fixed input factor or None; the step to stop at; the loss above which training has diverged. Batch b
+    of epoch e is a slice of a permutation that depends on (seed, e) alone, so how steps are grouped
+    into dispatches changes nothing. It stops before the first step that yields something not finite
+    and returns the state before it.
+    """
+
+    def run_steps(
+        shape: Architecture,
+        state: TrainState,
+        progress: Progress,
+        widths: jax.Array,
+        data: Arrays,
+        keys: Keys,
+        input_factor: Spectrum | None,
+        until: jax.Array,
+        limit: jax.Array,
+    ) -> tuple[TrainState, Progress]:
+        n = examples(data)
+        per_epoch = n // batch_size
+        batch_key, fisher_key = wrap(keys.batches), wrap(keys.fisher)
+
+        def order(epoch: jax.Array) -> jax.Array:
+            if per_epoch == 1 and batch_size == n:
+                return jnp.arange(n)  # the whole set at once: its order does not matter
+            return epoch_order(batch_key, epoch, n)
+
+        def going(carry: tuple[TrainState, jax.Array, Progress]) -> jax.Array:
+            return (carry[0].step < until) & (carry[2].fault == 0)
+
+        def body(
+            carry: tuple[TrainState, jax.Array, Progress],
+        ) -> tuple[TrainState, jax.Array, Progress]:
+            state, permutation, progress = carry
+            epoch, batch = state.step // per_epoch, state.step % per_epoch
+            permutation = jax.lax.cond(batch == 0, order, lambda _: permutation, epoch)
+            rows = jax.lax.dynamic_slice(permutation, (batch * batch_size,), (batch_size,))
+            x, y = inputs(data, rows), targets(data, rows)
+            key = jax.random.fold_in(fisher_key, state.step)
+            new, loss, eta, size = _step(
+                shape, task, optimizer, state, widths, x, y, key, input_factor
+            )
+            bad_loss = ~(loss < limit)  # also true for NaN
+            fault = jnp.where(
+                bad_loss, 1, jnp.where(~jnp.isfinite(eta), 2, jnp.where(~jnp.isfinite(size), 3, 0))
+            )
+            # The run ends at a fault, with these two as they were; a copy of the factors, which
+            # are far larger, is not worth its time at every step.
+            good = jax.tree.map(
+                lambda a, b: jnp.where(fault == 0, a, b),
+                (new.step, new.params, new.optimizer),
+                (state.step, state.params, state.optimizer),
+            )
+            kept = TrainState(*good, new.curvature)
+            progress = Progress(
+                progress.count + (fault == 0),
+                progress.loss + jnp.where(fault == 0, loss, 0.0),
+                progress.eta + jnp.where(fault == 0, eta, 0.0),
+                fault.astype(jnp.int32),
+            )
+            return kept, permutation, progress
+
+        permutation = order(state.step // per_epoch)
+        state, _, progress = jax.lax.while_loop(going, body, (state, permutation, progress))
+        return state, progress
+
+    return run_steps

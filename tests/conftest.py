@@ -1,0 +1,55 @@
+"""Settings of all tests: environment variables alone, so that they reach subprocesses too."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+_DEFAULTS = {
+    "JAX_PLATFORMS": "cpu",
+    "OPENBLAS_NUM_THREADS": "1",
+    # Two CPU devices, so that code which forgets about a second one is noticed.
+    "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
+}
+
+# Before any test module, and so before JAX, is imported.
+for _name, _value in _DEFAULTS.items():
+    os.environ.setdefault(_name, _value)
+# Subprocesses import the code that is tested, from whatever directory they run in.
+_ROOT = str(Path(__file__).resolve().parent.parent)
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [_ROOT, os.environ.get("PYTHONPATH")]))
+# They would put escape sequences into texts that tests compare.
+for _name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "CLICOLOR_FORCE"):
+    os.environ.pop(_name, None)
+
+_CACHE = pytest.StashKey[str]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Gives all processes of this session one fresh cache of compiled programs."""
+    if hasattr(config, "workerinput"):  # a worker of pytest-xdist inherits its parent's
+        return
+    config.stash[_CACHE] = tempfile.mkdtemp(prefix="senn-tests-")
+    os.environ["SENN_CACHE_DIR"] = config.stash[_CACHE]
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Removes the cache."""
+    if _CACHE in config.stash:
+        shutil.rmtree(config.stash[_CACHE], ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def data_root() -> Path:
+    """The directory of the real data sets; tests that need it are skipped without it."""
+    root = os.environ.get("SENN_DATA", "")
+    if not root:
+        pytest.skip("needs real data: set SENN_DATA to a directory that holds them")
+    path = Path(root)
+    if not path.is_dir():
+        pytest.fail(f"SENN_DATA is {root}, which is not a directory")
+    return path

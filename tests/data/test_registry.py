@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import TypeAdapter
+
+from senn_cli.data import Dataset, load_dataset
+from senn_cli.errors import DataError
+from senn_cli.spec.data import DataSpec
+
+
+def load(seed: int = 0, **section: Any) -> Dataset:
+    return load_dataset(TypeAdapter(DataSpec).validate_python(section), seed)
+
+
+def ids(dataset: Dataset) -> dict[str, set[int]]:
+    return {name: set(part.ids.tolist()) for name, part in dataset.parts.items()}
+
+
+@pytest.mark.parametrize(
+    ("section", "sizes"),
+    [
+        ({"source": "digits", "validation": 0.1}, {"train": 1294, "validation": 144, "test": 359}),
+        (
+            {"source": "digits", "validation": 97, "test": 200},
+            {"train": 1500, "validation": 97, "test": 200},
+        ),
+        ({"source": "digits", "validation": 0}, {"train": 1438, "test": 359}),
+        ({"source": "moons", "validation": 0.1}, {"train": 180, "validation": 20, "test": 500}),
+        ({"source": "regression", "validation": 0.1}, {"train": 45, "validation": 5, "test": 1000}),
+    ],
+)
+def test_parts_are_disjoint_and_cover_everything(
+    section: dict[str, Any], sizes: dict[str, int]
+) -> None:
+    dataset = load(**section)
+    assert {name: len(part) for name, part in dataset.parts.items()} == sizes
+    rows = [row for part in ids(dataset).values() for row in part]
+    assert sorted(rows) == list(range(sum(sizes.values())))
+
+
+def test_splits_follow_the_seed() -> None:
+    assert ids(load(seed=1, source="digits")) == ids(load(seed=1, source="digits"))
+    assert ids(load(seed=1, source="digits"))["test"] != ids(load(seed=2, source="digits"))["test"]
+
+
+def test_ids_are_rows_of_the_source() -> None:
+    from sklearn.datasets import load_digits
+
+    bunch = load_digits()
+    for part in load(source="digits", subset=0.3).parts.values():
+        assert np.array_equal(part.x.reshape(len(part), -1), bunch.data[part.ids])
+        assert np.array_equal(part.y, bunch.target[part.ids])
+
+
+def test_subsets_are_balanced_nested_and_leave_the_other_parts_alone() -> None:
+    whole = load(source="digits")
+    small, large = (load(source="digits", subset=share) for share in ("10%", "20%"))
+    assert len(small.train) == 129
+    assert len(large.train) == 259
+    assert ids(small)["train"] < ids(large)["train"] < ids(whole)["train"]
+    assert np.ptp(np.bincount(small.train.y)) <= 1
+    for name in ("validation", "test"):
+        assert ids(small)[name] == ids(large)[name] == ids(whole)[name]
+
+
+def test_scaling_is_fitted_on_the_training_part_alone() -> None:
+    dataset = load(source="digits", subset=0.5)
+    train = dataset.train.x.astype(np.float64)
+    assert dataset.shift.shape == (1, 1)
+    np.testing.assert_allclose(dataset.shift, train.mean(), rtol=1e-6)
+    np.testing.assert_allclose(dataset.scale, 1 / train.std(), rtol=1e-6)
+    assert abs(float(dataset.test.x.mean()) - float(dataset.shift.item())) > 1e-4
+
+
+def test_sizes_and_targets_of_both_tasks() -> None:
+    digits, curve = load(source="digits"), load(source="regression")
+    assert (digits.inputs, digits.outputs) == (64, 10)
+    assert digits.target_shift.tolist() == [0.0]
+    assert digits.target_scale.tolist() == [1.0]
+    assert (curve.inputs, curve.outputs) == (1, 1)
+    assert curve.target_shift.tolist() == [0.0]
+    assert curve.target_scale.tolist() == [1.0]
+
+
+@pytest.mark.parametrize("source", ["moons", "regression"])
+def test_drawn_sources_are_not_scaled_unless_asked(source: str) -> None:
+    plain, scaled = load(source=source), load(source=source, normalize="per_feature")
+    assert np.all(plain.shift == 0)
+    assert np.all(plain.scale == 1)
+    np.testing.assert_allclose(scaled.shift, scaled.train.x.mean(axis=0), atol=1e-6)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    x = rng.normal(5, 3, (100, 2))
+    np.savez(tmp_path / "a.npz", x=x, y=100 + 20 * x[:, :1], label=np.arange(100) % 3)
+    return tmp_path / "a.npz"
+
+
+def test_targets_of_the_users_own_are_scaled_by_the_training_part(table: Path) -> None:
+    options: dict[str, Any] = {"source": "npz", "path": table, "task": "regression"}
+    dataset = load(**options)
+    y = dataset.train.y
+    np.testing.assert_allclose(dataset.target_shift, y.mean(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(dataset.target_scale, 1 / y.std(axis=0, dtype=np.float64), rtol=1e-6)
+    assert dataset.scale.shape == (2,)
+    plain = load(**options, normalize_targets=False)
+    assert plain.target_shift.tolist() == [0.0]
+    assert plain.target_scale.tolist() == [1.0]
+
+
+def test_a_csv_and_an_npz_of_the_same_numbers_agree(tmp_path: Path, table: Path) -> None:
+    with np.load(table) as arrays:
+        x, y = arrays["x"].astype(np.float32), arrays["label"]
+    lines = [f"{a!r},{b!r},{label}" for (a, b), label in zip(x.tolist(), y, strict=True)]
+    (tmp_path / "a.csv").write_text("\n".join(["a,b,label", *lines]))
+    one = load(source="npz", path=table, targets="label")
+    other = load(source="csv", path=tmp_path / "a.csv", target="label")
+    assert ids(one) == ids(other)
+    assert np.array_equal(one.train.x, other.train.x)
+    assert np.array_equal(one.shift, other.shift)
+    assert one.classes == other.classes == ("0", "1", "2")
+
+
+def test_a_class_with_a_single_member_is_trained_on(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", x=np.zeros((50, 1)), y=[0] * 30 + [1] * 19 + [2])
+    dataset = load(source="npz", path=tmp_path / "a.npz", test=0.4, validation=0.4)
+    assert 49 in ids(dataset)["train"]
+    assert dataset.outputs == 3
+
+
+def test_a_test_file_takes_the_place_of_a_share(tmp_path: Path, table: Path) -> None:
+    options = {"source": "npz", "path": table, "targets": "label", "test_path": table}
+    assert len(load(**options).test) == 100
+    with pytest.raises(DataError, match=r"data\.test is 0\.2, but data\.test_path names"):
+        load(**options, test=0.2)
+    with pytest.raises(DataError, match=r"data\.test is 0, and there is no test part"):
+        load(source="npz", path=table, targets="label", test=0)
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ({"source": "digits", "test": 1790}, r"data\.test takes 1790 of 1797 .* the 10 classes"),
+        ({"source": "digits", "validation": 2000}, r"data\.validation takes 2000 of 1438"),
+        ({"source": "moons", "subset": 1}, r"data\.subset takes 1 of 180 .* each of 2 classes"),
+        ({"source": "moons", "subset": 500}, r"data\.subset asks for 500 .* 180 to train on"),
+        ({"source": "regression", "validation": 50}, "fewer than one example would be left"),
+    ],
+)
+def test_parts_that_are_too_large_or_too_small(section: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        load(**section)
+
+
+def test_data_needs_no_jax() -> None:
+    code = "import sys, senn_cli.data, senn_cli.cli.data; print('jax' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
