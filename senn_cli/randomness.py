@@ -31,4 +31,5 @@ def wrap(data: jax.Array | np.ndarray) -> jax.Array:
     """The JAX key of `key_data`; called inside compiled functions."""
     import jax
 
-    return jax.random.wrap_key_data(jax.numpy.asarray(data), impl="threefry2x32")
+    key: jax.Array = jax.random.wrap_key_data(jax.numpy.asarray(data), impl="threefry2x32")
+    return key

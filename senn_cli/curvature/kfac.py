@@ -9,7 +9,7 @@ second moment of the training set, eigendecomposed once.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +20,7 @@ from senn_cli.nets.activation import rational_basis
 from senn_cli.nets.architecture import Architecture
 from senn_cli.nets.mlp import Parameters, Signals, joined, split, with_constant
 
-Factors = dict[str, dict[str, jax.Array]]
+Factors = dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -36,16 +36,16 @@ class KfacState(NamedTuple):
     """What KFAC remembers.
 
     Attributes:
-      count: batches seen so far, int32.
+      seen: batches so far, int32.
       ages: batches that each entry of `factors` has averaged, int32; 0 for one made anew.
       stale: whether the inverses must be made anew at the next step (after an edit).
       factors: `map_<l>`: `a`, `s`, `a_inverse`, `s_inverse`; `activation_<i>`: `c` and
         `c_inverse` `(n, 3, 3)`. Rows and columns of unused neurons are zero in the factors.
     """
 
-    count: jax.Array
-    ages: dict[str, jax.Array]
-    stale: jax.Array
+    seen: jax.Array
+    ages: dict[str, Any]
+    stale: Any
     factors: Factors
 
 
@@ -145,14 +145,14 @@ def update(
     if input_factor is not None:
         # The exact moment; averaging batches would only add noise to it.
         factors["map_0"]["a"] = input_factor.matrix
-    due = state.stale | (state.count % settings.invert_every == 0)
+    due = state.stale | (state.seen % settings.invert_every == 0)
     factors = jax.lax.cond(
         due,
         lambda f: invert(shape, f, widths, settings.damping, input_factor),
         lambda f: f,
         factors,
     )
-    return KfacState(state.count + 1, ages, jnp.zeros((), bool), factors)
+    return KfacState(state.seen + 1, ages, jnp.zeros((), bool), factors)
 
 
 def precondition(state: KfacState, gradient: Parameters) -> Parameters:

@@ -13,6 +13,10 @@ import jax.numpy as jnp
 from jax.scipy.linalg import cho_factor, cho_solve
 
 
+SMALLEST = 1e-30
+"""Keeps divisions and factorisations finite where all gradients or activations vanish."""
+
+
 class Spectrum(NamedTuple):
     """A symmetric matrix (n, n) with its eigenvalues (n,), ascending, and eigenvectors (n, n)."""
 
@@ -55,8 +59,7 @@ def damping_split(
       n_a, n_s: rows in use, so that spare capacity changes nothing.
       damping: lambda of F + lambda I.
     """
-    tiny = jnp.finfo(a.dtype).tiny
-    pi = jnp.sqrt(jnp.maximum(jnp.trace(a) / n_a, tiny) / jnp.maximum(jnp.trace(s) / n_s, tiny))
+    pi = jnp.sqrt(jnp.maximum(jnp.trace(a) / n_a, SMALLEST) / jnp.maximum(jnp.trace(s) / n_s, SMALLEST))
     # S is exactly zero for a map that nothing reads yet; the split must stay finite there.
     pi = jnp.clip(pi, 1e-4, 1e4)
     root = jnp.sqrt(jnp.asarray(damping, a.dtype))

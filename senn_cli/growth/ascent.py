@@ -98,14 +98,14 @@ def mala(
 
     def log_density(p: Proposals) -> jax.Array:
         leaves = jax.tree.leaves(p)
-        squares = sum(jnp.sum(x**2, axis=tuple(range(1, x.ndim))) for x in leaves)
-        return objective(p) / temperature - 0.5 * squares
+        squares = [jnp.sum(x**2, axis=tuple(range(1, x.ndim))) for x in leaves]
+        return objective(p) / temperature - 0.5 * jnp.sum(jnp.stack(squares), axis=0)
 
     def log_transition(to: Proposals, mean: Proposals, eps: jax.Array) -> jax.Array:
         squares = jax.tree.map(
             lambda a, b: jnp.sum((a - b) ** 2, axis=tuple(range(1, a.ndim))), to, mean
         )
-        return -sum(jax.tree.leaves(squares)) / (2.0 * eps**2)
+        return -jnp.sum(jnp.stack(jax.tree.leaves(squares)), axis=0) / (2.0 * eps**2)
 
     def drift(p: Proposals, gradient: Proposals, eps: jax.Array) -> Proposals:
         return jax.tree.map(lambda x, g: x + 0.5 * _rows(eps, x) ** 2 * g, p, gradient)

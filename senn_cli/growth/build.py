@@ -34,9 +34,7 @@ def make_policy(spec: ExpansionSpec, task: Task, metric: Metric, ledger: Ledger)
         singular_floor=spec.depth.singular_floor,
         weights="random" if spec.policy == "random" else "score",
     )
-    compiled = Compiled(
-        ledger, task, metric, damping_a=INPUT_DAMPING, damping_s=spec.score_damping
-    )
+    compiled = Compiled(ledger, task, metric, damping_a=INPUT_DAMPING, damping_s=spec.score_damping)
     return SennPolicy(settings, compiled)
 
 

@@ -39,7 +39,7 @@ def edit_optimizer(
       params: the parameters before the edit.
       natural: whether the momentum is one of natural gradients.
     """
-    structure = jax.tree.structure(params)
+    structure: Any = jax.tree.structure(params)
     step_kind: Literal["vector", "covector"] = "vector" if natural else "covector"
 
     def stop(node: Any) -> bool:
@@ -99,7 +99,7 @@ def edit_curvature(
     ages = dict(state.ages)
     if isinstance(edit, InsertLayer):
         factors, ages = _insert_factors(state, params, architecture, edit)
-        return KfacState(state.count, ages, stale, _room_for(factors, after))
+        return KfacState(state.seen, ages, stale, _room_for(factors, after))
     factors = _room_for(state.factors, after)
     if isinstance(edit, AddNeurons) and edit.moments is not None:
         rows, k = edit.moments.shape
@@ -114,7 +114,7 @@ def edit_curvature(
             reads["a"] = swap_out(reads["a"], axis, 1 + edit.neuron, 1 + last)
         if (block := factors.get(f"activation_{edit.layer}")) is not None:
             block["c"] = swap_out(block["c"], 0, edit.neuron, last)
-    return KfacState(state.count, ages, stale, factors)
+    return KfacState(state.seen, ages, stale, factors)
 
 
 def _insert_factors(

@@ -110,9 +110,7 @@ def edit_architecture(
         width = architecture.hidden[edit.layer].width + edit.weights.shape[1]
         return architecture.with_layer(edit.layer, width=width)
     if isinstance(edit, PruneNeuron):
-        return architecture.with_layer(
-            edit.layer, width=architecture.hidden[edit.layer].width - 1
-        )
+        return architecture.with_layer(edit.layer, width=architecture.hidden[edit.layer].width - 1)
     q = edit.weights.shape[1]
     activation: Activation = "rational"  # the only one that can be the identity
     layer = Layer(q, rule.room(q) if rule is not None else q, activation)

@@ -8,13 +8,13 @@ N = E[phi r^T] (3 x m) and M = E[phi phi^T] (3 x 3), so the best ones have a clo
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
 
-from senn_cli.growth.score import SMALLEST
+from senn_cli.curvature.kronecker import SMALLEST
 from senn_cli.nets.activation import activate, rational_basis
 from senn_cli.nets.architecture import Activation
 
@@ -30,8 +30,8 @@ class Neurons(NamedTuple):
       coefficients: `(P, 3)` of the rational activation; without meaning for others.
     """
 
-    weights: jax.Array
-    coefficients: jax.Array
+    weights: Any
+    coefficients: Any
 
 
 def best_coefficients(cross: jax.Array, moment: jax.Array) -> jax.Array:
@@ -115,7 +115,8 @@ def layer_score(
     moment = a_q.T @ r / a_q.shape[0]
     score = jnp.sum(solve_triangular(factor, moment, lower=True) ** 2)
     _, logdet = jnp.linalg.slogdet(square(layer, active))
-    return score - log_determinant * logdet**2
+    penalised: jax.Array = score - log_determinant * logdet**2
+    return penalised
 
 
 def square(layer: Neurons, active: jax.Array) -> jax.Array:

@@ -53,7 +53,9 @@ def observe(
     (g,) = pull(gradient)
 
     # One pull-back for every direction of the metric's factor: exact, and never all at once.
-    def accumulate(total: tuple[jax.Array, ...], v: jax.Array) -> tuple[tuple[jax.Array, ...], None]:
+    def accumulate(
+        total: tuple[jax.Array, ...], v: jax.Array
+    ) -> tuple[tuple[jax.Array, ...], None]:
         (pulled,) = pull(v)
         return tuple(t + p.T @ p / n for t, p in zip(total, pulled, strict=True)), None
 

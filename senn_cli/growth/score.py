@@ -21,6 +21,8 @@ import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import cho_solve, solve_triangular
 
+from senn_cli.curvature.kronecker import SMALLEST
+
 
 class Target(NamedTuple):
     """One linear map, prepared for scoring additions to what it reads, from N examples.
@@ -58,10 +60,6 @@ class Gain(NamedTuple):
     exact: jax.Array
     lower: jax.Array
     bias: jax.Array
-
-
-SMALLEST = 1e-30
-"""Keeps divisions and factorisations finite where all gradients or activations vanish."""
 
 
 def damped(matrix: jax.Array, share: float, active: jax.Array) -> jax.Array:

@@ -90,7 +90,7 @@ def _spectral_starts(w: jax.Array, r: jax.Array, count: int) -> jax.Array:
 
 def _best(scores: jax.Array, neurons: Neurons, count: int) -> Neurons:
     top = jax.lax.top_k(jnp.where(jnp.isfinite(scores), scores, -jnp.inf), count)[1]
-    return jax.tree.map(lambda leaf: leaf[top], neurons)
+    return Neurons(neurons.weights[top], neurons.coefficients[top])
 
 
 def search_neurons(
@@ -146,7 +146,7 @@ def search_neurons(
     if settings.method == "mala":
         # The paper draws from the samples with probability softmax(Delta eta' / T).
         chosen = jax.random.categorical(jax.random.fold_in(key, 2), scores / settings.temperature)
-        return jax.tree.map(lambda leaf: leaf[chosen][None], found)
+        return Neurons(found.weights[chosen][None], found.coefficients[chosen][None])
     return _best(scores, found, min(settings.polished, groups * size))
 
 
@@ -219,9 +219,7 @@ def search_layers(
             )
         )(masked(layers))
 
-    flat = _initial_neurons(
-        key, settings.proposals * q, 1 + q, active + 1, "rational", v.dtype
-    )
+    flat = _initial_neurons(key, settings.proposals * q, 1 + q, active + 1, "rational", v.dtype)
     start = jax.tree.map(lambda x: x.reshape(settings.proposals, q, -1), flat)
     keep = min(settings.polished, settings.proposals)
     if settings.method == "mala":
@@ -236,7 +234,8 @@ def search_layers(
         )
         scores = score(found)
         chosen = jax.random.categorical(jax.random.fold_in(key, 2), scores / settings.temperature)
-        return jax.tree.map(lambda leaf: leaf[chosen][None], masked(found))
+        found = masked(found)
+        return Neurons(found.weights[chosen][None], found.coefficients[chosen][None])
     if settings.method == "gradient_ascent":
         found = Neurons(
             *ascent.gradient_ascent(
@@ -246,8 +245,6 @@ def search_layers(
     else:
         start = _best(score(start), start, keep)
         found = Neurons(
-            *ascent.adam(
-                score, start, steps=settings.steps, learning_rate=settings.learning_rate
-            )
+            *ascent.adam(score, start, steps=settings.steps, learning_rate=settings.learning_rate)
         )
     return _best(score(found), masked(found), keep)

@@ -12,13 +12,16 @@ import time
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import jax
 import numpy as np
 
 from senn_cli.growth.compiled import ROOM, Compiled, Sample
 from senn_cli.growth.edits import AddNeurons, Edit, InsertLayer, floored
 from senn_cli.growth.objective import Neurons
 from senn_cli.growth.policy import Candidate, Decision, Round, Site, View, sites
+from senn_cli.growth.score import Target
 from senn_cli.growth.search import DepthSearch, WidthSearch
+from senn_cli.nets.architecture import Activation
 from senn_cli.nets.initial import draw_neurons
 from senn_cli.randomness import key_data, numpy_generator
 from senn_cli.training.arrays import examples
@@ -102,36 +105,77 @@ class SennPolicy:
         )
 
 
+class _Observed:
+    """A sample with the targets prepared from it; both change as neurons are added in the round."""
+
+    def __init__(self, compiled: Compiled, sample: Sample) -> None:
+        self.compiled, self.sample = compiled, sample
+        self.a = list(sample.a)
+        self._targets: dict[int, Target] = {}
+
+    def target(self, index: int, active_in: int, active_out: int) -> Target:
+        """Map `index`, of whose inputs (the constant not counted) `active_in` are in use."""
+        if index not in self._targets:
+            self._targets[index] = self.compiled.target(
+                self.a[index],
+                self.sample.g[index],
+                self.sample.s[index],
+                np.int32(1 + active_in),
+                np.int32(active_out),
+            )
+        return self._targets[index]
+
+    def source(self, site: Site) -> jax.Array:
+        """What proposals at `site` read, the constant in front."""
+        if site.kind == "width" or site.side == "inputs":
+            return self.sample.reads[site.index]
+        return self.sample.yields[site.index]
+
+    def append(
+        self, site: Site, neuron: Neurons, column: int, activation: Activation
+    ) -> np.ndarray:
+        """Adds a neuron's activations as a column; returns their moments with all columns."""
+        self.a[site.target], moments = self.compiled.append(
+            self.a[site.target], self.source(site), neuron, np.int32(column), activation
+        )
+        self._targets.pop(site.target, None)
+        return np.asarray(moments)
+
+
 class _RoundInProgress:
-    """The state of one round: two samples that grow by a column with every accepted neuron."""
+    """The state of one round."""
 
     def __init__(self, policy: SennPolicy, view: View, started: float) -> None:
         self.settings, self.compiled, self.view = policy.settings, policy.compiled, view
         self.policy, self.started = policy, started
-        self.shape = view.architecture.shape()
         self.widths = list(view.architecture.widths)
         self.room = [ROOM + h.capacity - h.width for h in view.architecture.hidden]
         self.searched, self.scored = self._samples()
         self.searches = 0
         self.pools: dict[Site, _Pool] = {}
 
-    def _samples(self) -> tuple[Sample, Sample]:
+    def _samples(self) -> tuple[_Observed, _Observed]:
         """The sample to search on and the sample to decide on, disjoint where `held_out`."""
-        n, wanted = examples(self.view.data), self.settings.samples
+        view, n, wanted = self.view, examples(self.view.data), self.settings.samples
         count = min(wanted, n // 2) if self.settings.held_out else min(wanted, n)
-        order = numpy_generator(
-            self.view.seed, "growth sample", self.view.step
-        ).permutation(n)
-        rows = [order[:count], order[count : 2 * count]]
-        if not self.settings.held_out:
-            rows[1] = rows[0]
-        first, second = (
-            self.compiled.observe(
-                self.shape, self.view.params, self.view.widths, self.view.data, r.astype(np.int32)
-            )
-            for r in rows
-        )
-        return first, second
+        order = numpy_generator(view.seed, "growth sample", view.step).permutation(n)
+        order = order.astype(np.int32)
+
+        def look(rows: np.ndarray) -> _Observed:
+            shape = view.architecture.shape()
+            args = (shape, view.params, view.widths, view.data, rows)
+            return _Observed(self.compiled, self.compiled.observe(*args))
+
+        second = order[count : 2 * count] if self.settings.held_out else order[:count]
+        return look(order[:count]), look(second)
+
+    def _target(self, observed: _Observed, site: Site) -> Target:
+        sizes = (self.view.architecture.inputs, *self.widths, self.view.architecture.outputs)
+        return observed.target(site.target, sizes[site.target], sizes[site.target + 1])
+
+    def _proposed_for(self, site: Site) -> int:
+        """Columns of the site's source in use, the constant not counted."""
+        return self.view.architecture.map_width(site.index)[site.side == "outputs"]
 
     def _allowed_sites(self) -> tuple[Site, ...]:
         s, architecture = self.settings, self.view.architecture
@@ -152,21 +196,17 @@ class _RoundInProgress:
 
     def run(self) -> Round:
         decisions: list[Decision] = []
-        loss = float(self.scored.loss)
+        loss = float(self.scored.sample.loss)
         while True:
             allowed = self._allowed_sites()
             for site in allowed:
                 if site not in self.pools:
                     self.pools[site] = self._search(site)
-            ranked = sorted(
-                (self.pools[site].best for site in allowed), key=lambda c: -c.score
-            )
+            ranked = sorted((self.pools[site].best for site in allowed), key=lambda c: -c.score)
             passing = [c for c in ranked if c.passes]
             if not passing:
                 reason = _why_not(ranked, self.settings.threshold, self.settings.stop)
-                decisions.append(
-                    self.policy._rejection(reason, tuple(ranked), loss, self.started)
-                )
+                decisions.append(self.policy._rejection(reason, tuple(ranked), loss, self.started))
                 return Round(tuple(decisions))
             chosen = passing[0]
             ordered = (chosen, *(c for c in ranked if c is not chosen))
@@ -192,28 +232,41 @@ class _RoundInProgress:
             for index, width in enumerate(self.widths):
                 capacity = max(width, grown.hidden[index].capacity)
                 grown = grown.with_layer(index, width=width, capacity=capacity)
-            reason = self.policy._exhausted(replace(self.view, architecture=grown), added)
-            if reason is not None:
-                decisions.append(self.policy._rejection(reason, (), loss, self.started))
+            full = self.policy._exhausted(replace(self.view, architecture=grown), added)
+            if full is not None:
+                decisions.append(self.policy._rejection(full, (), loss, self.started))
                 return Round(tuple(decisions))
             if self.room[chosen.site.index] == 0:
                 return Round(tuple(decisions), finished=False)
 
     def _search(self, site: Site) -> _Pool:
         """New proposals at `site`, scored."""
-        purpose = f"search {site.kind} {site.index} {self.view.asked} {self.searches}"
+        s, view = self.settings, self.view
+        purpose = f"search {site.kind} {site.index} {view.asked} {self.searches}"
         self.searches += 1
-        key = key_data(self.view.seed, purpose, self.view.step)
-        spectrum = self.view.input_spectrum if site.index == 0 else None
-        search = self.settings.width if site.kind == "width" else self.settings.depth
-        assert search is not None
-        proposals = self.compiled.search(self.shape, self.searched, site, spectrum, search, key)
+        key = key_data(view.seed, purpose, view.step)
+        residual = self._target(self.searched, site).residual
+        source, active = self.searched.source(site), self._proposed_for(site)
+        if site.kind == "width":
+            activation = view.architecture.hidden[site.index].activation
+            spectrum = view.input_spectrum if site.index == 0 else None
+            proposals = self.compiled.search_width(
+                key, source, spectrum, residual, np.int32(1 + active), activation, s.width
+            )
+        else:
+            proposals = self.compiled.search_depth(key, source, residual, np.int32(active), s.depth)
         return self._score(site, proposals)
 
     def _score(self, site: Site, proposals: Neurons) -> _Pool:
         """The best of `proposals` on the deciding sample."""
         s = self.settings
-        gain, target = self.compiled.score(self.shape, self.scored, site, proposals)
+        target, source = self._target(self.scored, site), self.scored.source(site)
+        if site.kind == "width":
+            activation = self.view.architecture.hidden[site.index].activation
+            gain = self.compiled.score_width(target, source, proposals, activation)
+        else:
+            active = np.int32(self._proposed_for(site))
+            gain = self.compiled.score_depth(target, source, proposals, active)
         exact, bias = np.asarray(gain.exact), np.asarray(gain.bias)
         value = exact - bias if s.bias_removed else exact
         value = np.where(np.isfinite(value), value, -np.inf)
@@ -237,15 +290,15 @@ class _RoundInProgress:
 
     def _accept(self, site: Site) -> Edit:
         pool = self.pools[site]
-        weights = np.asarray(pool.proposals.weights[pool.index])
-        coefficients = np.asarray(pool.proposals.coefficients[pool.index])
+        weights = np.asarray(pool.proposals.weights)[pool.index]
+        coefficients = np.asarray(pool.proposals.coefficients)[pool.index]
         if site.kind == "depth":
             return self._layer(site, weights)
         return self._neuron(site, weights, coefficients)
 
     def _layer(self, site: Site, weights: np.ndarray) -> InsertLayer:
         """The proposed W_q, invertible, in the orientation of `InsertLayer`."""
-        proposed = self.view.architecture.map_width(site.index)[0 if site.side == "inputs" else 1]
+        proposed = self._proposed_for(site)
         # Neurons added in this round were not proposed for: the identity carries them through.
         sizes = (self.view.architecture.inputs, *self.widths, self.view.architecture.outputs)
         q = sizes[site.index + (site.side == "outputs")]
@@ -275,11 +328,10 @@ class _RoundInProgress:
             if self.settings.weights == "random":
                 weights = np.zeros_like(weights)
                 weights[0], weights[1 : 1 + n_in] = bias[0], kernel[:, 0]
-        readable = 1 + self.shape.map_capacity(site.index)[0]
+        readable = self.scored.source(site).shape[1]
         neuron = Neurons(weights[None, :readable], coefficients[None])
-        column = np.int32(1 + width)
-        self.searched, _ = self.compiled.append(self.shape, self.searched, site, neuron, column)
-        self.scored, moments = self.compiled.append(self.shape, self.scored, site, neuron, column)
+        self.searched.append(site, neuron, 1 + width, layer.activation)
+        moments = self.scored.append(site, neuron, 1 + width, layer.activation)
         self.widths[site.index] += 1
         self.room[site.index] -= 1
         # The same target again, with another residual: first the proposals at hand, and a new
@@ -293,7 +345,7 @@ class _RoundInProgress:
             layer=site.index,
             weights=weights[: 1 + n_in, None],
             coefficients=coefficients[:, None] if layer.activation == "rational" else None,
-            moments=np.asarray(moments)[: 1 + width + 1, None],
+            moments=moments[: 1 + width + 1, None],
         )
 
 
@@ -304,4 +356,3 @@ def _why_not(ranked: list[Candidate], threshold: float, stop: float) -> str:
     if best.score <= stop:
         return f"score {best.score:.3g} of {best.site} is not above alpha = {stop:g}"
     return f"ratio {best.ratio:.3g} of {best.site} is not above tau = {threshold:g}"
-

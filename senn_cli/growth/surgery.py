@@ -67,7 +67,9 @@ def split(weights: np.ndarray) -> dict[str, np.ndarray]:
     return {"kernel": weights[1:], "bias": weights[0]}
 
 
-def edit_parameters(params: Tree, architecture: Architecture, edit: Edit, after: Architecture) -> Tree:
+def edit_parameters(
+    params: Tree, architecture: Architecture, edit: Edit, after: Architecture
+) -> Tree:
     """Parameters (NumPy) of `after` that compute what `params` of `architecture` compute."""
     if isinstance(edit, InsertLayer):
         return _insert(params, architecture, edit, after, "vector", identity=True)

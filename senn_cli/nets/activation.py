@@ -27,7 +27,7 @@ def rational(x: jax.Array, coefficients: jax.Array) -> jax.Array:
       x: pre-activations, `(..., n)`.
       coefficients: alpha, beta, gamma in the rows of `(3, n)`.
     """
-    alpha, beta, gamma = coefficients
+    alpha, beta, gamma = coefficients[0], coefficients[1], coefficients[2]
     return alpha * x + (beta + gamma * x) / (1.0 + x * x)
 
 

@@ -38,6 +38,13 @@ def _inline(dumper: _Dumper, value: Any) -> yaml.Node:
     return dumper.represent_sequence("tag:yaml.org,2002:seq", value, flow_style=True)
 
 
+def _string(dumper: _Dumper, value: str) -> yaml.Node:
+    # Line ends would be folded; PyYAML loses those that only YAML 1.1 takes for line ends.
+    style = '"' if value.splitlines() != [value] else None
+    return dumper.represent_scalar(_TEXT, value, style=style)
+
+
+_Dumper.add_representer(str, _string)
 _Dumper.add_representer(_Inline, _inline)
 _Dumper.add_representer(list, _inline)
 

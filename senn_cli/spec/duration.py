@@ -33,7 +33,7 @@ _NAMES: dict[str, Unit] = {
     "minute": "minutes",
     "minutes": "minutes",
 }
-_EXPECTED = "should be a duration such as {epochs: 10}, {steps: 300} or `5 minutes`"
+_EXPECTED = "should be a duration such as {epochs: 10} or `300 steps`"
 
 
 def tidy(value: float) -> int | float:

@@ -103,7 +103,7 @@ def _explained(
     if kind == "extra_forbidden":
         return path, unknown_key(tuple(map(str, path)), _variant(path, data))
     if kind in ("union_tag_not_found", "union_tag_invalid"):
-        return _untagged(path, found, context)
+        return _untagged(path, found)
     if kind == "missing":
         return path, _missing(path)
     if kind == "literal_error":
@@ -144,11 +144,9 @@ def _variant(path: tuple[str | int, ...], data: Mapping[str, Any]) -> str:
 
 
 def _untagged(
-    path: tuple[str | int, ...], found: Any, context: Mapping[str, Any]
+    path: tuple[str | int, ...], found: Mapping[str, Any]
 ) -> tuple[tuple[str | int, ...], str]:
     key = DISCRIMINATORS[str(path[0])]
-    if not isinstance(found, Mapping):
-        return path, f"should be a mapping with {key}, found {describe(found)}"
     if key in found:
         return (*path, key), choose(_variants(str(path[0])), found[key])
     return path, _no_variant(str(path[0]), found)

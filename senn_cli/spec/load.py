@@ -14,11 +14,12 @@ from senn_cli.errors import SpecError
 from senn_cli.spec.checks import Found
 from senn_cli.spec.describe import describe, printable
 from senn_cli.spec.errors import Fault, InvalidSpecError, explain
+from senn_cli.spec.nodes import Node, locate, plain
 from senn_cli.spec.overrides import apply_overrides
 from senn_cli.spec.paths import BASE_DIRECTORY
 from senn_cli.spec.prune import without
 from senn_cli.spec.spec import Spec, in_name
-from senn_cli.spec.yaml import Node, locate, plain, read_yaml
+from senn_cli.spec.yaml import read_yaml
 
 
 def load_spec(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Spec:
@@ -58,7 +59,7 @@ def parse_spec(
     """
     root, found = read_yaml(text, filename=printable(filename))
     faults = [Fault(f.origin, f.line, f.path, f.message) for f in found]
-    if any(not fault.path for fault in faults):  # the text is no YAML at all
+    if any(fault.lost and not fault.path for fault in found):  # the text is no YAML at all
         raise InvalidSpecError(faults)
     if not isinstance(root.value, dict):
         raise InvalidSpecError([*faults, _no_mapping(root, text)])
@@ -99,11 +100,12 @@ def _read(file: Path) -> str:
 
 def _neighbour(file: Path) -> str | None:
     try:
-        names = [path.name for path in file.parent.iterdir() if path.suffix in (".yaml", ".yml")]
+        specs = [path for path in file.parent.iterdir() if path.suffix in (".yaml", ".yml")]
     except OSError:
         return None
-    near = difflib.get_close_matches(file.name, names, n=1, cutoff=0.6)
-    return printable(str(file.parent / near[0])) if near else None
+    stems = {path.stem: path for path in specs}
+    near = difflib.get_close_matches(file.stem, stems, n=1, cutoff=0.7)
+    return printable(str(stems[near[0]])) if near else None
 
 
 def _no_mapping(root: Node, text: str) -> Fault:

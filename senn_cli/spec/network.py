@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from senn_cli.spec.base import Listed, Model, Whole, fault
+from senn_cli.spec.base import AlsoAccepts, Listed, Model, Whole, fault
 from senn_cli.spec.describe import describe
 
 _Width = Annotated[Whole, Field(ge=1)]
@@ -59,3 +59,10 @@ class NetworkSpec(Model):
     @classmethod
     def _from_text(cls, value: Any) -> Any:
         return {"kind": value} if isinstance(value, str) else value
+
+
+NetworkField = Annotated[
+    NetworkSpec,
+    AlsoAccepts(enum=["mlp"], description="The kind of network, its options as by default."),
+]
+"""The `network` section, whose JSON schema also allows the text."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from senn_cli.spec.describe import dotted, printable
 from senn_cli.spec.duration import UNITS
-from senn_cli.spec.yaml import Entry, Node, YamlFault, read_yaml
+from senn_cli.spec.nodes import Entry, Node, YamlFault
+from senn_cli.spec.yaml import read_yaml
 
 # What a short form stands for, by the last key of its path: `data: digits` is
 # `data: {source: digits}`, so that `data.validation` can be set beside it.
@@ -49,7 +50,8 @@ def parse_override(text: str) -> tuple[Override | None, list[YamlFault]]:
         return None, [YamlFault(origin, None, (), message)]
     node, faults = read_yaml(value, origin=origin)
     if faults:
-        return None, [replace(fault, path=(*path, *fault.path)) for fault in faults]
+        below = [replace(fault, path=(*path, *fault.path)) for fault in faults if fault.path]
+        return None, [*(fault for fault in faults if not fault.path), *below]
     return Override(path, replace(node, origin=origin, line=None)), []
 
 

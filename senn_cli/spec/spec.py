@@ -11,7 +11,7 @@ from senn_cli.spec.checks import cross_faults
 from senn_cli.spec.data import DataSpec
 from senn_cli.spec.describe import describe, dotted
 from senn_cli.spec.expansion import ExpansionSpec
-from senn_cli.spec.network import NetworkSpec
+from senn_cli.spec.network import NetworkField
 from senn_cli.spec.optimizer import NaturalGradientSpec, OptimizerSpec
 from senn_cli.spec.training import TrainingSpec
 
@@ -62,12 +62,12 @@ class Spec(Model):
         description="On a GPU, use only operations that give the same bits every time; slower.",
     )
     data: DataSpec = Field(description="What the network learns from.")
-    network: NetworkSpec = Field(description="The architecture that training starts from.")
+    network: NetworkField = Field(description="The architecture that training starts from.")
     optimizer: OptimizerSpec = Field(
         default=NaturalGradientSpec(), description="How the weights are trained."
     )
     expansion: ExpansionSpec = Field(
-        default=ExpansionSpec(), description="When, where and by what the network grows."
+        default=ExpansionSpec(), description="Growth of the network: when, where and by what."
     )
     training: TrainingSpec = Field(
         default=TrainingSpec(), description="How long and in which batches the network is trained."

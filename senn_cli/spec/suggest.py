@@ -53,13 +53,13 @@ def closest(name: str, known: Iterable[str]) -> str | None:
     for other in _SYNONYMS.get(plain, ()):
         if other in names:
             return names[other]
+    if len(plain) < 2:
+        return None
     near = difflib.get_close_matches(plain, names, n=1, cutoff=0.65)
     if near:
         return names[near[0]]
-    if len(plain) >= 3:
-        longer = [each for each in names if each.startswith(plain)]
-        return names[longer[0]] if len(longer) == 1 else None
-    return None
+    longer = [each for each in names if each.startswith(plain)]
+    return names[longer[0]] if len(longer) == 1 and len(plain) >= 3 else None
 
 
 def _plain(name: str) -> str:

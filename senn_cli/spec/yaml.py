@@ -17,52 +17,10 @@ from typing import Any
 import yaml
 
 from senn_cli.spec.describe import printable
+from senn_cli.spec.nodes import Entry, Node, YamlFault
 
 _TAG = "tag:yaml.org,2002:"
 _MOST_DIGITS = 4000  # Python refuses to read integers of more than 4300 digits
-
-
-@dataclass(frozen=True, eq=False)
-class Node:
-    """A value and where it comes from.
-
-    Attributes:
-      value: None, a bool, int, float or str; a list of nodes; or a dict of entries by key.
-      origin: where it is written, such as `spec.yaml:3` or `--set seed=1`.
-      line: the line in the file, counted from 1, or None for an override.
-    """
-
-    value: Any
-    origin: str
-    line: int | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Entry:
-    """A key of a mapping, where the key stands, and its value."""
-
-    origin: str
-    line: int | None
-    node: Node
-
-
-@dataclass(frozen=True)
-class YamlFault:
-    """Something wrong with the text itself, at a place.
-
-    Attributes:
-      origin: where it is, such as `spec.yaml:3` or `--set seed=x`.
-      line: the line in the file, counted from 1, or None for an override.
-      path: the key's path; empty when the text can't be read at all.
-      message: what is wrong.
-      lost: whether the value is lost, so that what else is said about it would mislead.
-    """
-
-    origin: str
-    line: int | None
-    path: tuple[str | int, ...]
-    message: str
-    lost: bool = False
 
 
 class _Resolver(yaml.resolver.BaseResolver):
@@ -126,7 +84,8 @@ class _Builder:
         self, node: yaml.Node, path: tuple[str | int, ...], message: str, *, lost: bool = True
     ) -> None:
         """Notes a fault at a node."""
-        self.faults.append(YamlFault(*self.place(node), path, message, lost))
+        whole = "" if path else "the value " if self.filename is None else "the spec "
+        self.faults.append(YamlFault(*self.place(node), path, whole + message, lost))
 
     def build(self, node: yaml.Node, path: tuple[str | int, ...]) -> Node:
         """Our node; an alias gives the very node of its anchor."""
@@ -173,7 +132,7 @@ class _Builder:
         merged: list[yaml.Node] = []
         for key_node, value_node in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
-                self.blame(key_node, path, "has a key that is not a text")
+                self.blame(key_node, path, "has a key that is not a text", lost=False)
                 continue
             key = key_node.value
             origin, line = self.place(key_node)
@@ -238,9 +197,9 @@ def read_yaml(
         if isinstance(error.character, int):
             message = f"the character U+{error.character:04X} is not allowed in YAML"
     except RecursionError:
-        line, message = (None if filename is None else 1), "is nested too deeply"
+        line, message = (None if filename is None else 1), "nested too deeply"
     where = origin if filename is None else f"{filename}:{line or 1}"
-    return Node(None, where, line), [YamlFault(where, line, (), message)]
+    return Node(None, where, line), [YamlFault(where, line, (), message, lost=True)]
 
 
 # PyYAML's words for the most frequent slips, in a user's terms.
@@ -250,6 +209,7 @@ _MEANINGS = {
     "expected <block end>": "indented differently from the lines above it, or something before it "
     "is not closed",
     "could not find expected ':'": "a key without `: ` behind it",
+    "found unexpected end of stream": "a quote or bracket is not closed",
     "expected ',' or ']'": "a list in brackets that is not closed, or lacks a comma",
     "expected ',' or '}'": "a mapping in braces that is not closed, or lacks a comma",
 }
@@ -270,31 +230,3 @@ def _syntax(error: yaml.MarkedYAMLError, text: str) -> str:
         if problem.startswith(beginning):
             return f"not valid YAML: {meaning}{where}"
     return f"not valid YAML: {printable(problem)}{where}"
-
-
-def plain(node: Node, done: dict[int, Any] | None = None) -> Any:
-    """The value as ordinary lists, dicts and scalars; aliases share one object."""
-    done = {} if done is None else done
-    if id(node) not in done:
-        value = node.value
-        if isinstance(value, dict):
-            value = {key: plain(entry.node, done) for key, entry in value.items()}
-        elif isinstance(value, list):
-            value = [plain(item, done) for item in value]
-        done[id(node)] = value
-    return done[id(node)]
-
-
-def locate(root: Node, path: tuple[str | int, ...]) -> tuple[str, int | None]:
-    """The origin and line of the key or item at `path`, or of the nearest one above it."""
-    node, place = root, (root.origin, root.line)
-    for part in path:
-        value = node.value
-        if isinstance(value, dict) and part in value:
-            node, place = value[part].node, (value[part].origin, value[part].line)
-        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
-            node = value[part]
-            place = (node.origin, node.line)
-        else:
-            break
-    return place

@@ -186,7 +186,7 @@ class Trainer:
     def _row(self, step: int) -> dict[str, Any]:
         """A row of metrics; the sums start anew."""
         progress: Progress = jax.device_get(self.progress)
-        count = max(int(progress.count), 1)
+        count = max(int(progress.steps), 1)
         architecture = self.network.architecture
         row: dict[str, Any] = {
             "step": step,
@@ -322,4 +322,3 @@ class _Rate:
         steps, self._last = stop - self._last, stop
         if steps > 0 and seconds > 0:
             self.steps_at_a_time = int(np.clip(steps / seconds, 1, 4096))
-

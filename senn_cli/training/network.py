@@ -85,4 +85,3 @@ def capacity_edits(architecture: Architecture, edit: Edit, rule: CapacityRule) -
     if width <= layer.capacity:
         return [edit]
     return [EnlargeCapacity(edit.layer, rule.room(width, layer.capacity)), edit]
-

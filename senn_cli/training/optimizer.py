@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import optax
 
 from senn_cli.curvature.kfac import KfacSettings
+from senn_cli.curvature.kronecker import SMALLEST
 from senn_cli.curvature.metric import Metric
 from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, OptimizerSpec, SgdSpec
 from senn_cli.spec.schedule import ScheduleSpec
@@ -90,9 +91,7 @@ def make_optimizer(
         return Optimizer(optax.chain(adam, *finish), schedule, None, default_metric(task))
     if isinstance(spec, SgdSpec):
         momentum = [optax.trace(spec.momentum, nesterov=spec.nesterov)] if spec.momentum else []
-        return Optimizer(
-            optax.chain(*momentum, *finish), schedule, None, default_metric(task)
-        )
+        return Optimizer(optax.chain(*momentum, *finish), schedule, None, default_metric(task))
     assert isinstance(spec, NaturalGradientSpec)
     momentum = [optax.trace(spec.momentum)] if spec.momentum else []
     solver: KfacSettings | CgSettings
@@ -120,4 +119,4 @@ def kl_scale(
     if clip is None:
         return jnp.ones_like(gradient_product)
     size = learning_rate**2 * jnp.maximum(gradient_product, 0.0)
-    return jnp.minimum(1.0, jnp.sqrt(clip / jnp.maximum(size, jnp.finfo(size.dtype).tiny)))
+    return jnp.minimum(1.0, jnp.sqrt(clip / jnp.maximum(size, SMALLEST)))

@@ -204,7 +204,8 @@ def input_spectrum(train: Arrays, ledger: Ledger) -> Spectrum:
 
     program = Program("input_spectrum", compute, ledger)
     with ledger.phase("train"):
-        return jax.block_until_ready(Spectrum(*program(train)))
+        found: Spectrum = jax.block_until_ready(program(train))
+    return found
 
 
 def _devices() -> list[str]:

@@ -45,22 +45,22 @@ class Progress(NamedTuple):
     """Sums over the steps since the last row of metrics, whatever dispatches they came in.
 
     Attributes:
-      count: steps.
+      steps: how many.
       loss: of their mean losses; eta: of g^T F^-1 g.
       fault: what was not finite, an index into `FAULTS`.
     """
 
-    count: jax.Array
-    loss: jax.Array
-    eta: jax.Array
-    fault: jax.Array
+    steps: Any
+    loss: Any
+    eta: Any
+    fault: Any
 
 
 class Keys(NamedTuple):
     """Key data of a run's random streams; a step folds its number in."""
 
-    batches: jax.Array
-    fisher: jax.Array
+    batches: Any
+    fisher: Any
 
 
 def _step(
@@ -161,7 +161,8 @@ def make_run_steps(
             return epoch_order(batch_key, epoch, n)
 
         def going(carry: tuple[TrainState, jax.Array, Progress]) -> jax.Array:
-            return (carry[0].step < until) & (carry[2].fault == 0)
+            unfinished: jax.Array = (carry[0].step < until) & (carry[2].fault == 0)
+            return unfinished
 
         def body(
             carry: tuple[TrainState, jax.Array, Progress],
@@ -181,14 +182,14 @@ def make_run_steps(
             )
             # The run ends at a fault, with these two as they were; a copy of the factors, which
             # are far larger, is not worth its time at every step.
-            good = jax.tree.map(
+            step, params, inner = jax.tree.map(
                 lambda a, b: jnp.where(fault == 0, a, b),
                 (new.step, new.params, new.optimizer),
                 (state.step, state.params, state.optimizer),
             )
-            kept = TrainState(*good, new.curvature)
+            kept = TrainState(step, params, inner, new.curvature)
             progress = Progress(
-                progress.count + (fault == 0),
+                progress.steps + (fault == 0),
                 progress.loss + jnp.where(fault == 0, loss, 0.0),
                 progress.eta + jnp.where(fault == 0, eta, 0.0),
                 fault.astype(jnp.int32),

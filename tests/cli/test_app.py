@@ -1,0 +1,208 @@
+"""The command line as a whole: help, version, exit codes, errors, and what it imports."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from senn_cli.cli import app as app_module
+from senn_cli.cli import console
+from senn_cli.cli.app import app
+from senn_cli.errors import DataError, InterruptedRun, RunError, SennError, SpecError
+
+runner = CliRunner()
+ROOT = Path(__file__).parents[2]
+BUDGET = 0.7  # seconds, for commands that only look something up
+
+
+def senn(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "senn_cli", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+def failing(error: BaseException) -> typer.Typer:
+    made = typer.Typer(cls=app_module._Group)
+
+    @made.command()
+    def fail() -> None:
+        raise error
+
+    @made.command()
+    def other() -> None:
+        pass
+
+    return made
+
+
+def test_help_names_every_verb_with_a_sentence() -> None:
+    result = runner.invoke(app, ["--help"])
+    assert result.exit_code == 0
+    for verb in ("new", "validate", "schema", "doctor", "data"):
+        (line,) = [line for line in result.stdout.splitlines() if line.startswith(f"│ {verb} ")]
+        assert len(line.strip("│ ").split()) > 3
+    assert runner.invoke(app, ["-h"]).stdout == result.stdout
+
+
+def test_version() -> None:
+    result = runner.invoke(app, ["--version"])
+    assert result.exit_code == 0
+    assert result.stdout.startswith("senn ")
+    assert len(result.stdout.split()) >= 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["vlidate"], ["validate"], ["schema", "--bogus"], ["--bogus"], ["validate", "--set"], []],
+)
+def test_bad_usage_ends_with_2(arguments: list[str]) -> None:
+    result = runner.invoke(app, arguments)
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output
+
+
+def test_a_misspelt_verb_is_suggested() -> None:
+    assert "Did you mean 'validate'?" in runner.invoke(app, ["vlidate"]).stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (SpecError("a"), 2),
+        (DataError("a"), 2),
+        (RunError("a"), 1),
+        (InterruptedRun("a", exit_code=75), 75),
+        (KeyboardInterrupt(), 130),
+    ],
+)
+def test_exit_codes(error: BaseException, code: int) -> None:
+    result = runner.invoke(failing(error), ["fail"])
+    assert result.exit_code == code
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+
+
+def test_an_error_is_one_panel_on_stderr() -> None:
+    error = SennError("first [bold]line[/]\nsecond", title="Kind [x]", hint="try `this`")
+    result = runner.invoke(failing(error), ["fail"])
+    lines = result.stderr.splitlines()
+    assert lines[0].startswith("╭─ Kind [x] ─")
+    assert [line.strip("│ ") for line in lines[1:-1]] == [
+        "first [bold]line[/]",
+        "second",
+        "",
+        "try `this`",
+    ]
+    assert lines[-1].startswith("╰")
+
+
+def test_long_lines_are_not_wrapped_in_a_log() -> None:
+    message = "dir/" * 60 + "s.yaml:3: key should be a number"
+    assert message in runner.invoke(failing(SpecError(message)), ["fail"]).stderr
+
+
+def test_a_bug_is_not_hidden() -> None:
+    result = runner.invoke(failing(ZeroDivisionError("x")), ["fail"])
+    assert isinstance(result.exception, ZeroDivisionError)
+
+
+@pytest.mark.parametrize("force", ["FORCE_COLOR", "GITHUB_ACTIONS", "PY_COLORS"])
+@pytest.mark.parametrize("arguments", [["--help"], ["validate", "none.yaml"], ["bogus"]])
+def test_no_styles_without_a_terminal(force: str, arguments: list[str]) -> None:
+    result = senn(*arguments, **{force: "1"})
+    assert "\x1b" not in result.stdout + result.stderr
+    assert "\r" not in result.stdout + result.stderr
+
+
+def test_styles_on_a_terminal_unless_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal:
+        encoding = "utf-8"
+
+        def __init__(self) -> None:
+            self.text = ""
+
+        def write(self, text: str) -> int:
+            self.text += text
+            return len(text)
+
+        def flush(self) -> None:
+            pass
+
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for no_color, styled in (("", True), ("1", False)):
+        monkeypatch.setenv("NO_COLOR", no_color)
+        terminal = Terminal()
+        monkeypatch.setattr(sys, "stderr", terminal)
+        console.show_error(SennError("message"))
+        assert "message" in terminal.text
+        assert ("\x1b" in terminal.text) is styled
+
+
+def test_tables_show_texts_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    console.stdout().print(console.table(["name", "n"], [["[red]a[/]", 1], ["b", 20]]))
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines() if line.strip()]
+    assert lines[0].split() == ["name", "n"]
+    assert lines[2].split() == ["[red]a[/]", "1"]
+    assert lines[3].split() == ["b", "20"]
+    assert len(lines[2]) == len(lines[3])  # numbers stand on the right
+
+
+def test_look_up_commands_import_no_jax(tmp_path: Path) -> None:
+    spec = tmp_path / "s.yaml"
+    spec.write_text("data: digits\nnetwork: mlp\n")
+    code = (
+        "import sys\n"
+        "from typer.testing import CliRunner\n"
+        "from senn_cli.cli.app import app\n"
+        "heavy = {'jax', 'jaxlib', 'flax', 'optax', 'orbax', 'numpy', 'scipy', 'sklearn'}\n"
+        "for arguments in (['--help'], ['--version'], ['validate', sys.argv[1]], ['schema'],\n"
+        "                  ['new', '--list'], ['new', 'minimal']):\n"
+        "    assert CliRunner().invoke(app, arguments).exit_code == 0, arguments\n"
+        "    assert not heavy & set(sys.modules), (arguments, heavy & set(sys.modules))\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code, str(spec)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["validate", "SPEC"]])
+def test_look_up_commands_answer_in_time(arguments: list[str], tmp_path: Path) -> None:
+    spec = tmp_path / "s.yaml"
+    spec.write_text("data: digits\nnetwork: mlp\n")
+    given = [str(spec) if word == "SPEC" else word for word in arguments]
+    seconds = []
+    for _ in range(5):  # the fastest of a few, as other processes share the machine
+        start = time.perf_counter()
+        assert senn(*given).returncode == 0
+        seconds.append(time.perf_counter() - start)
+        if seconds[-1] < BUDGET:
+            break
+    assert min(seconds) < BUDGET
+
+
+def test_the_module_is_the_command() -> None:
+    result = senn("validate", "none.yaml")
+    assert result.returncode == 2
+    assert "none.yaml: no such file" in result.stderr
+    assert "Usage: senn [OPTIONS]" in senn("--help").stdout

@@ -1,0 +1,213 @@
+"""Any spec, written out and read again, is the same; so are its JSON schema's short forms."""
+
+from __future__ import annotations
+
+import string
+from pathlib import Path
+from typing import Any
+
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from senn_cli.spec import Spec, dump_spec, json_schema, parse_spec
+
+positive = st.floats(min_value=1e-300, max_value=1e300)
+not_negative = st.one_of(st.just(0.0), positive)
+fraction = st.floats(min_value=0, max_value=1, exclude_max=True)
+count = st.one_of(st.integers(1, 1000), st.integers(1, 10**18))
+limit = st.one_of(st.none(), st.integers(10**6, 10**9))
+tricky = st.sampled_from(
+    ["no", "null", "1e3", "017", "2024-01-01", "12:30", "0x1F", "0o17", "true", "3", ".5e1", "n.a"]
+)
+word = st.text(alphabet=string.ascii_letters + string.digits + "_äßλ数字", min_size=1, max_size=9)
+text = st.one_of(tricky, st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12))
+steps = st.builds(lambda n: {"steps": n}, count)
+epochs = st.builds(lambda x: {"epochs": x}, positive)
+duration = st.one_of(steps, epochs)
+maybe = st.one_of(st.none(), duration)
+file = st.builds(lambda name: f"/data/{name}", text.filter(lambda name: "\0" not in name))
+
+
+def section(required: dict[str, Any], optional: dict[str, Any]) -> st.SearchStrategy[Any]:
+    return st.fixed_dictionaries(required, optional=optional)
+
+
+common = {
+    "validation": st.one_of(st.floats(0, 0.4), st.integers(1, 9)),
+    "subset": st.one_of(st.none(), count, st.floats(0, 1, exclude_min=True)),
+    "normalize": st.sampled_from(["auto", "per_feature", "global", "none"]),
+}
+share = st.one_of(st.floats(0, 0.5, exclude_min=True), count)
+task = st.sampled_from(["classification", "regression"])
+own = {**common, "task": task, "normalize_targets": st.booleans()}
+test_part = st.one_of(
+    st.builds(lambda x: {"test": x}, share), st.builds(lambda x: {"test_path": x}, file)
+)
+columns = st.one_of(text, st.lists(text, min_size=1, max_size=3, unique=True))
+data = st.one_of(
+    section({"source": st.just("digits")}, {**common, "test": share}),
+    section(
+        {"source": st.just("moons"), "train": st.integers(10, 999)},
+        {**common, "test": count, "noise": not_negative},
+    ),
+    section(
+        {"source": st.just("regression"), "train": st.integers(10, 999)},
+        {**common, "noise": not_negative, "hidden": st.lists(count, max_size=3)},
+    ),
+    section({"source": st.sampled_from(["mnist", "fashion_mnist"])}, {**common, "root": file}),
+    st.builds(
+        dict.__or__,
+        section({"source": st.just("npz"), "path": file}, {**own, "inputs": text}),
+        test_part,
+    ),
+    st.builds(
+        dict.__or__,
+        section(
+            {"source": st.just("csv"), "path": file, "target": columns},
+            {**own, "delimiter": st.characters(exclude_categories=["Cs"])},
+        ),
+        test_part,
+    ),
+)
+hidden = st.lists(st.integers(1, 500), max_size=4)
+multiple = st.one_of(st.just("auto"), count)
+network = hidden.flatmap(
+    lambda widths: section(
+        {"kind": st.just("mlp"), "hidden": st.just(widths)},
+        {
+            "activation": st.sampled_from(["rational", "silu", "tanh"]),
+            "capacity": section(
+                {},
+                {
+                    "multiple": multiple,
+                    "growth": positive,
+                    "initial": st.one_of(st.none(), st.just([width * 2 for width in widths])),
+                },
+            ),
+        },
+    )
+)
+# No warm-up can be longer than the training below.
+schedule = section(
+    {"kind": st.sampled_from(["constant", "cosine", "one_cycle"])},
+    {"final": st.floats(0, 1), "warmup": st.one_of(st.none(), st.just({"steps": 1}))},
+)
+optimizer = st.one_of(
+    section(
+        {"kind": st.just("natural_gradient")},
+        {
+            "preset": st.sampled_from(["fast", "paper", None]),
+            "solver": st.sampled_from(["kfac", "cg"]),
+            "learning_rate": positive,
+            "damping": positive,
+            "momentum": fraction,
+            "metric": st.sampled_from(["auto", "euclidean"]),
+            "kl_clip": st.one_of(st.none(), positive),
+            "moving_average": fraction,
+            "invert_every": count,
+            "fixed_input_factor": st.booleans(),
+            "schedule": schedule,
+        },
+    ),
+    section(
+        {"kind": st.just("adam")},
+        {"learning_rate": positive, "b1": fraction, "eps": positive, "schedule": schedule},
+    ),
+    section({"kind": st.just("sgd")}, {"momentum": fraction, "nesterov": st.booleans()}),
+)
+method = st.sampled_from(["closed_form", "gradient_ascent", "mala"])
+expansion = section(
+    {},
+    {
+        "policy": st.sampled_from(["senn", "random", "none"]),
+        "threshold": not_negative,
+        "stop": not_negative,
+        "every": duration,
+        "start": maybe,
+        "samples": count,
+        "score_on": st.sampled_from(["held_out", "searched"]),
+        "bias_removed": st.booleans(),
+        "max_hidden": limit,
+        "max_parameters": limit,
+        "width": section({}, {"method": method, "per_round": limit, "max_width": limit}),
+        "depth": section({}, {"method": method, "every": maybe, "layer_cost": positive}),
+    },
+)
+training = st.builds(
+    dict.__or__,
+    st.one_of(duration, st.builds(lambda x: {"minutes": x}, positive)),
+    section({}, {"batch_size": st.one_of(st.just("full"), count), "evaluate": duration}),
+)
+specs = section(
+    {"data": data, "network": network},
+    {
+        "name": st.one_of(word, tricky.filter(lambda name: ":" not in name and name[0] != ".")),
+        "seed": st.integers(0, 2**32 - 1),
+        "device": st.sampled_from(["auto", "cpu", "gpu"]),
+        "gpu_memory": st.one_of(st.none(), st.floats(0, 1, exclude_min=True)),
+        "deterministic": st.booleans(),
+        "optimizer": optimizer,
+        "expansion": expansion,
+        "training": training,
+    },
+)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(specs)
+def test_round_trip(value: dict[str, Any]) -> None:
+    spec = Spec.model_validate(value, context={"base_dir": Path("/base")})
+    written = dump_spec(spec)
+    again = parse_spec(written, "other.yaml", Path("/other"))
+    assert again == spec
+    assert hash(again) == hash(spec)
+    assert dump_spec(again) == written
+
+
+def test_written_for_readers_of_yaml_1_1_too() -> None:
+    spec = parse_spec("name: '017'\ndata: {source: csv, path: /x, target: 'no'}\nnetwork: mlp\n")
+    value = yaml.safe_load(dump_spec(spec))
+    assert value["name"] == "017"
+    assert value["data"]["target"] == "no"
+    assert value["optimizer"]["cg_tolerance"] == 1e-5
+
+
+def test_every_default_is_written() -> None:
+    value = yaml.safe_load(dump_spec(parse_spec("data: digits\nnetwork: mlp\n", "mine.yaml")))
+    assert value["name"] == "mine"
+    assert value["data"]["test"] == 0.2
+    assert value["network"] == {
+        "kind": "mlp",
+        "hidden": [10],
+        "activation": "rational",
+        "capacity": {"multiple": "auto", "growth": 0.5, "initial": None},
+    }
+    assert value["optimizer"]["learning_rate"] == 0.3
+    assert value["expansion"]["threshold"] == 7e-3
+    assert value["expansion"]["every"] == {"epochs": 1}
+    assert value["training"] == {"epochs": 20, "batch_size": 256, "evaluate": {"epochs": 1}}
+
+
+def _fields(schema: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    parts = [schema, *schema["$defs"].values()]
+    return [item for part in parts for item in part.get("properties", {}).items()]
+
+
+def test_every_field_of_the_schema_is_described() -> None:
+    fields = _fields(json_schema())
+    assert len(fields) > 80
+    assert [name for name, field in fields if not field.get("description")] == []
+
+
+def test_the_schema_knows_the_short_forms() -> None:
+    schema = json_schema()
+    data = schema["properties"]["data"]["anyOf"]
+    assert {"digits", "mnist"} <= set(data[1]["enum"])
+    assert schema["properties"]["network"]["anyOf"][1]["enum"] == ["mlp"]
+    assert schema["properties"]["optimizer"]["anyOf"][1]["enum"][0] == "natural_gradient"
+    assert schema["required"] == ["data", "network"]
+    assert schema["additionalProperties"] is False
+    width = schema["$defs"]["ExpansionSpec"]["properties"]["width"]["anyOf"]
+    assert width[1]["type"] == "boolean"
+    assert schema["$defs"]["ExpansionSpec"]["properties"]["every"]["anyOf"][1]["type"] == "string"
