@@ -1,0 +1,98 @@
+"""What `--dry-run` shows: the layers, the length of the run and its memory."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from rich.console import Console
+
+from senn_cli.cli.console import table
+from senn_cli.cli.words import printable, widths
+from senn_cli.spec import Spec
+from senn_cli.training.plan import Memory, Plan, rows
+
+_LABELS = {
+    "parameters": "parameters",
+    "optimizer": "optimizer state",
+    "curvature": "curvature state",
+    "data": "training and validation data",
+    "activations": "activations of one batch",
+    "growth": "samples of a growth round",
+}
+
+
+def print_plan(spec: Spec, plan: Plan, console: Console) -> None:
+    """Prints the plan of a run to `console`; nothing is styled without a terminal."""
+    for line in length_lines(spec, plan):
+        console.print(printable(line, console.encoding))
+    console.print(table(("layer", "inputs", "neurons", "activation", "parameters"), layers(plan)))
+    console.print(table(("memory", "at the start", "at full capacity"), memories(plan)))
+    for line in notes(spec, plan):
+        console.print(printable(line, console.encoding))
+
+
+def length_lines(spec: Spec, plan: Plan) -> list[str]:
+    """The data and the length of the run, in words."""
+    train, validation, test = plan.examples
+    if plan.steps is None:
+        length = f"{plan.minutes:g} minutes"
+    else:
+        length = f"{plan.steps:,} steps, {plan.epochs:.4g} epochs"
+    return [
+        f"run: {spec.name}, policy {spec.expansion.policy}, optimizer {spec.optimizer.kind}",
+        f"examples: {train:,} training, {validation:,} validation, {test:,} test",
+        f"training: {length}, batches of {plan.batch:,}, {plan.steps_per_epoch:,} steps an epoch",
+    ]
+
+
+def layers(plan: Plan) -> list[tuple[str, ...]]:
+    """A row for every linear map, then their sum; sizes are `in use / capacity`."""
+    found = [
+        (row.name, _pair(row.inputs), _pair(row.neurons), row.activation, _pair(row.parameters))
+        for row in rows(plan.start)
+    ]
+    total = (plan.start.parameters, plan.start.shape().parameters)
+    return [*found, ("total", "", "", "", _pair(total))]
+
+
+def memories(plan: Plan) -> list[tuple[str, str, str]]:
+    """A row for everything that takes memory, then the sum."""
+    found = []
+    for field in fields(Memory):
+        start, full = (getattr(memory, field.name) for memory in (plan.memory, plan.full_memory))
+        if start or full:
+            found.append((_LABELS[field.name], in_bytes(start), in_bytes(full)))
+    return [*found, ("total", in_bytes(plan.memory.total), in_bytes(plan.full_memory.total))]
+
+
+def notes(spec: Spec, plan: Plan) -> list[str]:
+    """What the tables mean."""
+    capacity = widths(plan.full.capacities)
+    if spec.expansion.policy == "none":
+        full = "Full capacity: nothing grows."
+    elif spec.expansion.max_hidden is None:
+        full = (
+            f"Full capacity: {capacity} hidden neurons, as at the start; expansion.max_hidden "
+            "sets no limit, and a full layer is enlarged."
+        )
+    else:
+        full = (
+            f"Full capacity: {capacity} hidden neurons, room for the {spec.expansion.max_hidden} "
+            "of expansion.max_hidden where they take most memory."
+        )
+    lines = ["Sizes are in use / capacity; memory is that of the capacity.", full]
+    if spec.device == "auto" and spec.network.capacity.multiple == "auto":
+        lines.append("Capacities are those of a CPU; on a GPU they are multiples of 64.")
+    return lines
+
+
+def in_bytes(count: int) -> str:
+    """Bytes with a unit, in powers of ten."""
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= factor:
+            return f"{count / factor:.1f} {unit}"
+    return f"{count} B"
+
+
+def _pair(sizes: tuple[int, int]) -> str:
+    return " / ".join(f"{size:,}" for size in sizes)

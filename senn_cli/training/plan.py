@@ -1,0 +1,290 @@
+"""What a run would take, worked out without running it: shapes, steps, and memory. No JAX.
+
+Memory counts arrays that stay for the whole run, plus those that one batch or one growth round
+needs at a time. What the compiler adds for its own purposes is not known in advance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+from senn_cli.data.dataset import Dataset, Part
+from senn_cli.errors import DataError
+from senn_cli.growth.edits import CapacityRule
+from senn_cli.nets.architecture import Architecture, Layer
+from senn_cli.spec import Spec
+from senn_cli.spec.expansion import ExpansionSpec
+from senn_cli.spec.network import NetworkSpec
+from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, OptimizerSpec
+
+LARGEST_SPECTRUM = 4096
+"""Inputs above which their second moment is not eigendecomposed (its memory and time grow fast)."""
+
+AUTO_MULTIPLE = {"cpu": 8, "gpu": 64}
+"""What `capacity.multiple: auto` is: small on a CPU, where spare neurons cost time."""
+
+_FLOAT = 4  # bytes of a float32
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes on the device.
+
+    Attributes:
+      parameters: the network's, at its capacity.
+      optimizer: momentum or moments of Adam.
+      curvature: Kronecker factors and their inverses, and the spectrum of the inputs.
+      data: the training and validation parts as they are stored.
+      activations: what a batch's forward and backward pass keep: inputs and pre-activations of
+        every map, and the gradients of the latter.
+      growth: the two samples that a growth round observes.
+    """
+
+    parameters: int
+    optimizer: int
+    curvature: int
+    data: int
+    activations: int
+    growth: int
+
+    @property
+    def total(self) -> int:
+        """All of them; never all in use at once, so more than is needed at any time."""
+        return sum(getattr(self, field.name) for field in fields(self))
+
+
+@dataclass(frozen=True)
+class Row:
+    """A linear map with the neurons that it feeds.
+
+    Attributes:
+      name: `layer 0`, ... as in the history, then `output`.
+      inputs, neurons: (in use, capacity).
+      activation: of the neurons; empty for the output.
+      parameters: (in use, capacity): kernel, bias and coefficients.
+    """
+
+    name: str
+    inputs: tuple[int, int]
+    neurons: tuple[int, int]
+    activation: str
+    parameters: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run would take.
+
+    Attributes:
+      start: the architecture that training starts from.
+      full: the largest that `expansion.max_hidden` lets it become, else `start`.
+      memory, full_memory: of these two.
+      examples: of the training, validation and test part.
+      batch: examples a step.
+      steps_per_epoch: full batches in an epoch.
+      steps, epochs: length of the run; None where it is given in minutes.
+      minutes: length of the run, else None.
+    """
+
+    start: Architecture
+    full: Architecture
+    memory: Memory
+    full_memory: Memory
+    examples: tuple[int, int, int]
+    batch: int
+    steps_per_epoch: int
+    steps: int | None
+    epochs: float | None
+    minutes: float | None
+
+
+def make_plan(spec: Spec, dataset: Dataset) -> Plan:
+    """The plan of `spec` with its data.
+
+    Where the spec leaves the device open, capacities are those of a CPU.
+
+    Raises:
+      DataError: a batch larger than the training part.
+    """
+    examples = len(dataset.train)
+    batch = batch_size(spec, examples)
+    per_epoch = examples // batch
+    length = spec.training.length()
+    steps = None if length.minutes is not None else length.in_steps(per_epoch)
+    rule = capacity_rule(spec.network, "gpu" if spec.device == "gpu" else "cpu")
+    start = initial_architecture(spec.network, dataset.inputs, dataset.outputs, rule)
+    full = largest(spec, dataset, start, rule, batch)
+    validation = dataset.validation
+    return Plan(
+        start=start,
+        full=full,
+        memory=memory(spec, dataset, start, batch),
+        full_memory=memory(spec, dataset, full, batch),
+        examples=(examples, 0 if validation is None else len(validation), len(dataset.test)),
+        batch=batch,
+        steps_per_epoch=per_epoch,
+        steps=steps,
+        epochs=None if steps is None else steps / per_epoch,
+        minutes=length.minutes,
+    )
+
+
+def batch_size(spec: Spec, examples: int) -> int:
+    """Examples a step, of `examples` to train on.
+
+    Raises:
+      DataError: more than there are.
+    """
+    batch = spec.training.batch_size
+    if batch == "full":
+        return examples
+    if batch > examples:
+        raise DataError(
+            f"training.batch_size is {batch}, but the training part has only {examples} examples",
+            hint="lower training.batch_size, or write `batch_size: full`",
+        )
+    return batch
+
+
+def capacity_rule(network: NetworkSpec, platform: str) -> CapacityRule:
+    """How capacities grow on `platform`, which is `cpu` or that of some GPU."""
+    multiple = network.capacity.multiple
+    if multiple == "auto":
+        multiple = AUTO_MULTIPLE["cpu" if platform == "cpu" else "gpu"]
+    return CapacityRule(multiple, network.capacity.growth)
+
+
+def initial_architecture(
+    network: NetworkSpec, inputs: int, outputs: int, rule: CapacityRule
+) -> Architecture:
+    """The architecture that training starts from, with its capacities."""
+    capacities = network.capacity.initial or [rule.room(width) for width in network.hidden]
+    layers = tuple(
+        Layer(width, capacity, network.activation)
+        for width, capacity in zip(network.hidden, capacities, strict=True)
+    )
+    return Architecture(inputs, outputs, layers)
+
+
+def rows(architecture: Architecture) -> list[Row]:
+    """A row for every linear map, from the inputs to the outputs."""
+    full, found = architecture.shape(), []
+    for index in range(architecture.maps):
+        hidden = index < len(architecture.hidden)
+        layer = architecture.hidden[index] if hidden else None
+        (n_in, n_out), (cap_in, cap_out) = architecture.map_width(index), full.map_width(index)
+        own = 3 if layer is not None and layer.activation == "rational" else 0
+        found.append(
+            Row(
+                name=f"layer {index}" if hidden else "output",
+                inputs=(n_in, cap_in),
+                neurons=(n_out, cap_out),
+                activation="" if layer is None else layer.activation,
+                parameters=((n_in + 1 + own) * n_out, (cap_in + 1 + own) * cap_out),
+            )
+        )
+    return found
+
+
+def memory(spec: Spec, dataset: Dataset, architecture: Architecture, batch: int) -> Memory:
+    """What a run with `architecture` keeps on the device; see `Memory`."""
+    parameters = architecture.shape().parameters
+    maps = [architecture.map_capacity(index) for index in range(architecture.maps)]
+    growing = spec.expansion.policy != "none"
+    sampled = 0
+    if growing:
+        examples = len(dataset.train)
+        most = examples // 2 if spec.expansion.score_on == "held_out" else examples
+        sampled = min(spec.expansion.samples, most)
+    # A growth round holds what every map reads (twice, once with room), yields and is told.
+    a_round = sum(2 * (1 + n_in) + (1 + n_out) + n_out for n_in, n_out in maps)
+    return Memory(
+        parameters=_FLOAT * parameters,
+        optimizer=_FLOAT * parameters * _moments(spec.optimizer),
+        curvature=_FLOAT * _curvature(spec, architecture),
+        data=_bytes(dataset.train) + _bytes(dataset.validation),
+        activations=_FLOAT * batch * sum(n_in + 2 * n_out for n_in, n_out in maps),
+        growth=_FLOAT * 2 * sampled * a_round,
+    )
+
+
+def _moments(optimizer: OptimizerSpec) -> int:
+    """Copies of the parameters' shape in Optax's state."""
+    if isinstance(optimizer, AdamSpec):
+        return 2
+    return 1 if optimizer.momentum > 0 else 0
+
+
+def _curvature(spec: Spec, architecture: Architecture) -> int:
+    """Numbers in the Kronecker factors, their inverses, and the inputs' spectrum."""
+    optimizer, numbers = spec.optimizer, 0
+    kfac = isinstance(optimizer, NaturalGradientSpec) and optimizer.solver == "kfac"
+    if kfac:
+        for index in range(architecture.maps):
+            n_in, n_out = architecture.map_capacity(index)
+            numbers += 2 * ((1 + n_in) ** 2 + n_out**2)
+        rational = [h.capacity for h in architecture.hidden if h.activation == "rational"]
+        numbers += 2 * 9 * sum(rational)
+    fixed = kfac and isinstance(optimizer, NaturalGradientSpec) and optimizer.fixed_input_factor
+    if architecture.inputs <= LARGEST_SPECTRUM and (fixed or spec.expansion.policy != "none"):
+        n = 1 + architecture.inputs
+        numbers += 2 * n * n + n  # the matrix, its eigenvectors and eigenvalues
+    return numbers
+
+
+def _bytes(part: Part | None) -> int:
+    return 0 if part is None else int(part.x.nbytes + part.y.nbytes)
+
+
+def largest(
+    spec: Spec, dataset: Dataset, start: Architecture, rule: CapacityRule, batch: int
+) -> Architecture:
+    """The architecture of `max_hidden` neurons that takes most memory, or `start` without a limit.
+
+    Where the neurons will go is not known in advance: the layer in which they take most memory gets
+    all of them, as far as `max_width` allows. Layers are only inserted where growth can do nothing
+    else.
+    """
+    expansion = spec.expansion
+    if expansion.policy == "none" or expansion.max_hidden is None:
+        return start
+    grown = _inserted(start, expansion, rule)
+    if not expansion.width.enabled:
+        return grown
+    fillings = [
+        _widened(grown, (*range(first, len(grown.hidden)), *range(first)), expansion, rule)
+        for first in range(len(grown.hidden))
+    ]
+    return max(fillings, key=lambda a: memory(spec, dataset, a, batch).total, default=grown)
+
+
+def _inserted(start: Architecture, expansion: ExpansionSpec, rule: CapacityRule) -> Architecture:
+    """`start` with the layers that must come before any neuron, or instead of neurons."""
+    limit, most_layers = expansion.max_hidden or 0, expansion.depth.max_layers
+    grown = start
+    while expansion.depth.enabled and not (grown.hidden and expansion.width.enabled):
+        # An inserted layer stands on its map's narrower side and is as wide as that.
+        width, index = max((min(grown.map_width(i)), i) for i in range(grown.maps))
+        full = most_layers is not None and len(grown.hidden) >= most_layers
+        if full or sum(grown.widths) + width > limit:
+            break
+        layer = Layer(width, rule.room(width), "rational")
+        grown = replace(grown, hidden=(*grown.hidden[:index], layer, *grown.hidden[index:]))
+    return grown
+
+
+def _widened(
+    start: Architecture, order: tuple[int, ...], expansion: ExpansionSpec, rule: CapacityRule
+) -> Architecture:
+    """`start` with its layers filled in `order` until `max_hidden` is reached."""
+    grown = start
+    for index in order:
+        extra = max(0, (expansion.max_hidden or 0) - sum(grown.widths))
+        width, capacity = grown.hidden[index].width, grown.hidden[index].capacity
+        wanted = width + extra
+        if expansion.width.max_width is not None:
+            wanted = max(width, min(wanted, expansion.width.max_width))
+        while capacity < wanted:  # in the steps that single neurons make
+            capacity = rule.room(capacity + 1, capacity)
+        grown = grown.with_layer(index, width=wanted, capacity=capacity)
+    return grown

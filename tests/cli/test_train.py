@@ -1,0 +1,278 @@
+"""`senn train`: what it prints where, what it writes, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from senn_cli.cli.app import app
+from senn_cli.cli.plan import in_bytes
+from senn_cli.spec import load_spec
+from senn_cli.training.loop import Trainer
+
+runner = CliRunner()
+
+SPEC = """\
+data: {source: moons, train: 100, test: 50, validation: 20}
+network: {kind: mlp, hidden: [3, 5]}
+optimizer: {kind: adam, learning_rate: 1e-2}
+expansion: {policy: none}
+training: {epochs: 2, batch_size: 30}
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SENN_RUNS", raising=False)
+    (tmp_path / "größe.yaml").write_text(SPEC, encoding="utf-8")
+    return tmp_path
+
+
+def invoke(*arguments: str, **environment: str) -> Any:
+    return runner.invoke(app, ["train", "größe.yaml", *arguments], env=environment)
+
+
+def senn(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "senn_cli", "train", *arguments],
+        capture_output=True,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+def files(place: Path) -> list[str]:
+    return sorted(path.name for path in place.iterdir())
+
+
+def test_the_first_verb() -> None:
+    help_text = runner.invoke(app, ["--help"]).stdout
+    assert help_text.index("│ train ") < help_text.index("│ new ")
+
+
+def test_a_run(place: Path) -> None:
+    result = invoke()
+    assert result.exit_code == 0, result.output
+    (path,) = (place / "runs").iterdir()
+    assert path.name.startswith("größe-")
+    assert ["run", "directory", str(path)] in [line.split() for line in result.stdout.splitlines()]
+    assert "test accuracy" in result.stdout
+    assert "where the time went" in result.stdout
+    log = result.stderr.splitlines()
+    assert "device: CPU" in log[0]
+    assert any("step 4/4" in line for line in log)
+    assert log[-1].endswith("end: finished")
+
+
+def test_quiet_prints_the_directory_alone(place: Path) -> None:
+    result = invoke("--quiet", "--run-dir", "here")
+    assert result.exit_code == 0
+    assert result.stdout == f"{place / 'here'}\n"
+    assert result.stderr == ""
+    assert (place / "here" / "summary.json").is_file()
+    assert files(place) == ["größe.yaml", "here"]
+
+
+def test_where_runs_go_and_the_seed(place: Path) -> None:
+    assert invoke("-q", "--seed", "5", SENN_RUNS="elsewhere").exit_code == 0
+    assert invoke("-q", "--set", "seed=5", "--runs-root", "there", SENN_RUNS="x").exit_code == 0
+    (first,), (second,) = (place / "elsewhere").iterdir(), (place / "there").iterdir()
+    assert (first / "spec.yaml").read_text() == (second / "spec.yaml").read_text()
+    assert load_spec(first / "spec.yaml").seed == 5
+    assert files(place) == ["elsewhere", "größe.yaml", "there"]
+
+
+def test_print_spec_can_be_run_again(place: Path) -> None:
+    result = invoke("--print-spec", "--seed", "3", "--set", "training.epochs=1")
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    (place / "again.yaml").write_bytes(result.stdout_bytes)
+    again = load_spec("again.yaml")
+    assert again == load_spec("größe.yaml", ["seed=3", "training.epochs=1"])
+    assert (again.name, again.seed, again.training.epochs) == ("größe", 3, 1)
+    second = runner.invoke(app, ["train", "again.yaml", "--print-spec"])
+    assert second.stdout == result.stdout
+    assert files(place) == ["again.yaml", "größe.yaml"]
+
+
+def test_print_spec_imports_no_jax_and_is_utf8_everywhere(place: Path) -> None:
+    code = (
+        "import sys\n"
+        "from senn_cli.cli.app import app\n"
+        "try:\n"
+        "    app(['train', 'größe.yaml', '--print-spec'])\n"
+        "finally:\n"
+        "    heavy = {'jax', 'flax', 'optax', 'numpy', 'sklearn'} & set(sys.modules)\n"
+        "    assert not heavy, heavy\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-X", "utf8=0", "-c", code],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    assert "name: größe\n" in result.stdout.decode("utf-8")
+
+
+def test_dry_run(place: Path) -> None:
+    result = invoke("--dry-run")
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    assert files(place) == ["größe.yaml"]
+    text = result.stdout
+    assert "80 training, 20 validation, 50 test" in text
+    assert "4 steps, 2 epochs, batches of 30, 2 steps an epoch" in text
+    rows = [line.split() for line in text.splitlines()]
+    # 2 inputs; 3 x 3 + 3 x 3 parameters in use, 3 x 8 + 3 x 8 with all the room.
+    assert ["layer", "0", "2", "/", "2", "3", "/", "8", "rational", "18", "/", "48"] in rows
+    assert ["output", "5", "/", "8", "2", "/", "2", "12", "/", "18"] in rows
+    assert ["total", "65", "/", "162"] in rows
+    # 162 numbers; Adam keeps two more of each; 100 points of two float32 and an int32.
+    assert ["parameters", "648", "B", "648", "B"] in rows
+    assert ["optimizer", "state", "1.3", "kB", "1.3", "kB"] in rows
+    assert ["training", "and", "validation", "data", "1.2", "kB", "1.2", "kB"] in rows
+    assert not any(row[:1] == ["curvature"] for row in rows)
+
+
+def test_dry_run_at_full_capacity(place: Path) -> None:
+    result = invoke("--dry-run", "--set", "expansion={max_hidden: 20}")
+    assert "Full capacity: 8-24 hidden neurons" in result.stdout  # for 3 and 17
+    assert "room for the 20 of expansion.max_hidden" in result.stdout
+    assert "samples of a growth round" in result.stdout
+    unlimited = invoke("--dry-run", "--set", "expansion.policy=senn").stdout
+    assert "expansion.max_hidden sets no limit" in unlimited
+    assert "nothing grows" in invoke("--dry-run").stdout
+
+
+def test_a_dry_run_imports_no_jax(place: Path) -> None:
+    code = (
+        "import sys\n"
+        "from senn_cli.cli.app import app\n"
+        "try:\n"
+        "    app(['train', 'größe.yaml', '--dry-run'])\n"
+        "finally:\n"
+        "    assert 'jax' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_print_spec_or_dry_run(place: Path) -> None:
+    result = invoke("--print-spec", "--dry-run")
+    assert result.exit_code == 2
+    assert "exclude each other" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--set", "optimizer.lerning_rate=1"], "did you mean learning_rate?"),
+        (["--seed", "-1"], "--set seed=-1: seed should be"),
+        (["--seed", "x"], "Invalid value for '--seed'"),
+        (["--set", "training.batch_size=81"], "the training part has only 80 examples"),
+        (["--set", "data={source: csv, path: no.csv, target: y}"], "no.csv"),
+        (["--set", "training.batch_size=81", "--dry-run"], "only 80 examples"),
+        (["--run-dir", "."], "is not empty"),
+    ],
+)
+def test_bad_input_ends_with_2_and_no_run(place: Path, arguments: list[str], message: str) -> None:
+    result = invoke(*arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.output
+    assert files(place) == ["größe.yaml"]
+
+
+def test_a_root_that_cannot_be_made(place: Path) -> None:
+    (place / "file").write_text("")
+    result = invoke("--runs-root", "file")
+    assert result.exit_code == 1
+    assert "no run directory can be made in" in result.stderr
+
+
+def test_divergence_ends_with_3_and_names_step_metric_and_directory(place: Path) -> None:
+    result = invoke("--set", "optimizer.learning_rate=1e6", "--set", "training.epochs=20")
+    assert result.exit_code == 3
+    assert result.stdout == ""
+    (path,) = (place / "runs").iterdir()
+    assert "╭─ Diverged ─" in result.stderr
+    assert "train_loss at step " in result.stderr
+    assert f"run directory: {path}" in result.stderr
+    assert (path / "weights" / "architecture.json").is_file()
+
+
+def test_an_interrupt_names_the_run_directory(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Trainer, "run", interrupted)
+    result = invoke()
+    assert result.exit_code == 130
+    assert result.stdout == ""
+    (path,) = (place / "runs").iterdir()
+    assert result.stderr.splitlines()[-1] == f"Interrupted; the run so far is in {path}"
+
+
+def test_an_interrupt_before_there_is_a_run(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("senn_cli.training.run.load_dataset", interrupted)
+    result = invoke("--quiet")
+    assert result.exit_code == 130
+    assert result.stderr == "Interrupted\n"
+    assert files(place) == ["größe.yaml"]
+
+
+def test_control_c_in_a_real_process(place: Path) -> None:
+    code = (
+        "import signal\n"  # a parent that ignores the signal hands that on
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from senn_cli.cli.app import main\n"
+        "main()\n"
+    )
+    command = [sys.executable, "-c", code, "train", "größe.yaml", "--set", "training.epochs=1e7"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        deadline = time.monotonic() + 60
+        while not list(place.glob("runs/*/metrics.jsonl")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    (path,) = (place / "runs").iterdir()
+    assert err.splitlines()[-1] == f"Interrupted; the run so far is in {path}"
+    assert out == ""
+    assert "Traceback" not in err
+
+
+def test_a_log_is_plain_and_the_module_is_the_command(place: Path) -> None:
+    result = senn("größe.yaml", FORCE_COLOR="1", PYTHONIOENCODING="ascii")
+    assert result.returncode == 0, result.stderr
+    for stream in (result.stdout, result.stderr):
+        assert b"\x1b" not in stream
+        assert b"\r" not in stream
+        stream.decode("ascii")
+    assert b"test accuracy" in result.stdout
+    assert b"end: finished" in result.stderr
+
+
+def test_bytes_in_words() -> None:
+    assert [in_bytes(n) for n in (0, 999, 1500, 2_000_000, 3_400_000_000)] == [
+        "0 B",
+        "999 B",
+        "1.5 kB",
+        "2.0 MB",
+        "3.4 GB",
+    ]

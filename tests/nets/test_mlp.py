@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from senn_cli.nets.architecture import Activation, Architecture
+from senn_cli.nets.initial import initial_parameters
+from senn_cli.nets.mlp import MLP, apply, joined, split, with_constant
+from tests.dense import Tree, close, double, in_use, network, padded, roomy, widths_of
+
+X = np.random.default_rng(5).standard_normal((6, 4))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _float64() -> Iterator[None]:
+    yield from double()
+
+
+def forward(architecture: Architecture, params: Tree, x: np.ndarray) -> list[np.ndarray]:
+    """Pre-activations of every map, in NumPy, from the definition."""
+    found = []
+    for index in range(architecture.maps):
+        linear = params[f"map_{index}"]
+        z = x @ np.asarray(linear["kernel"]) + np.asarray(linear["bias"])
+        found.append(z)
+        if index < len(architecture.hidden):
+            name = architecture.hidden[index].activation
+            if name == "rational":
+                a, b, c = np.asarray(params[f"activation_{index}"]["coefficients"])
+                x = a * z + (b + c * z) / (1 + z**2)
+            else:
+                x = np.tanh(z) if name == "tanh" else z / (1 + np.exp(-z))
+    return found
+
+
+@pytest.mark.parametrize("activation", ["rational", "silu", "tanh"])
+@pytest.mark.parametrize("sizes", [(4, 3), (4, 5, 3), (4, 5, 2, 3)])
+def test_signals_are_those_of_the_formula(sizes: tuple[int, ...], activation: Activation) -> None:
+    architecture, params = network(sizes, activation)
+    signals = apply(architecture.shape(), params, X, widths_of(architecture))
+    expected = forward(architecture, params, X)
+    close(list(signals.preactivations), expected, 1e-13)
+    np.testing.assert_array_equal(signals.outputs, signals.preactivations[-1])
+    for index, a in enumerate(signals.inputs):
+        lifted = with_constant(a) @ joined(params[f"map_{index}"])
+        np.testing.assert_allclose(lifted, signals.preactivations[index], rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("activation", ["rational", "silu", "tanh"])
+def test_spare_capacity_changes_no_output_and_no_gradient(activation: Activation) -> None:
+    small, params = network((4, 5, 3, 2), activation)
+    large = roomy(small, (8, 7))
+
+    def value(architecture: Architecture, p: Tree) -> jax.Array:
+        signals = apply(architecture.shape(), p, X, widths_of(architecture))
+        return jnp.sum(jnp.sin(signals.outputs))
+
+    one, gradient = jax.jit(jax.value_and_grad(lambda p: value(small, p)))(params)
+    two, wide = jax.jit(jax.value_and_grad(lambda p: value(large, p)))(padded(params, large))
+    np.testing.assert_allclose(two, one, rtol=1e-14)
+    close(in_use(wide, large), gradient, 1e-12)
+
+
+def test_an_unused_neuron_passes_nothing_on_not_even_nan() -> None:
+    small, params = network((4, 5, 2))
+    large = roomy(small, (8,))
+    wide = padded(params, large)
+    wide["activation_0"]["coefficients"][:, 5:] = np.nan
+    wide["map_1"]["kernel"][5:] = 7.0
+    found = apply(large.shape(), wide, X, widths_of(large))
+    close(found.outputs, forward(small, params, X)[-1], 1e-13)
+    assert not np.asarray(found.inputs[1])[:, 5:].any()
+
+
+def test_widths_are_data() -> None:
+    architecture, params = network((4, 5, 2))
+    compute = jax.jit(lambda w: apply(architecture.shape(), params, X, w).outputs)
+    for width in range(1, 6):
+        cut = {
+            "map_0": {k: v[..., :width] for k, v in params["map_0"].items()},
+            "activation_0": {"coefficients": params["activation_0"]["coefficients"][:, :width]},
+            "map_1": {
+                "kernel": params["map_1"]["kernel"][:width],
+                "bias": params["map_1"]["bias"],
+            },
+        }
+        smaller, _ = network((4, width, 2))
+        expected = forward(smaller, cut, X)[-1]
+        np.testing.assert_allclose(compute(jnp.array([width])), expected, rtol=1e-12)
+    assert compute._cache_size() == 1
+
+
+def test_shifts_add_to_the_preactivations() -> None:
+    architecture, params = network((4, 5, 3, 2))
+    widths = widths_of(architecture)
+    rng = np.random.default_rng(1)
+    shifts = tuple(jnp.asarray(rng.standard_normal((6, n))) for n in (5, 3, 2))
+    shifted = apply(architecture.shape(), params, X, widths, shifts)
+    # The first map's shift, alone and the same for all examples, is a change of its bias.
+    bias = shifts[0][:1]
+    moved = {**params, "map_0": {**params["map_0"], "bias": params["map_0"]["bias"] + bias[0]}}
+    zeros = tuple(jnp.zeros_like(s) for s in shifts)
+    alone = apply(architecture.shape(), params, X, widths, (zeros[0] + bias, *zeros[1:]))
+    np.testing.assert_allclose(alone.outputs, forward(architecture, moved, X)[-1], rtol=1e-12)
+    plain = apply(architecture.shape(), params, X, widths, zeros)
+    np.testing.assert_array_equal(
+        shifted.preactivations[0], np.asarray(plain.preactivations[0]) + shifts[0]
+    )
+
+
+def test_flax_makes_the_parameters_that_we_make() -> None:
+    architecture = roomy(network((4, 5, 3, 2))[0], (8, 3))
+    widths = widths_of(architecture)
+    made = MLP(architecture.shape()).init(jax.random.key(0), jnp.asarray(X), widths)["params"]
+    ours = initial_parameters(architecture, 0)
+    assert jax.tree.map(jnp.shape, dict(made)) == jax.tree.map(jnp.shape, ours)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(1, 5), st.integers(1, 5), st.integers(0, 99))
+def test_joined_and_split_are_inverse(n_in: int, n_out: int, seed: int) -> None:
+    weights = np.random.default_rng(seed).standard_normal((1 + n_in, n_out))
+    np.testing.assert_array_equal(joined(split(jnp.asarray(weights))), weights)
+    np.testing.assert_array_equal(split(jnp.asarray(weights))["bias"], weights[0])

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from senn_cli.curvature.kfac import KfacSettings
+from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, SgdSpec
+from senn_cli.spec.schedule import ScheduleSpec
+from senn_cli.training.optimizer import (
+    CgSettings,
+    decayed,
+    kl_scale,
+    make_optimizer,
+    make_schedule,
+)
+from tests.dense import network
+
+PARAMS: Any = jax.tree.map(lambda v: v.astype(np.float32), network((3, 4, 2))[1])
+SPECS = [
+    NaturalGradientSpec.model_validate({"weight_decay": 0.1}),
+    NaturalGradientSpec.model_validate({"preset": "paper", "weight_decay": 0.1}),
+    NaturalGradientSpec.model_validate({"momentum": 0.9, "weight_decay": 0.1}),
+    AdamSpec(kind="adam", weight_decay=0.1),
+    SgdSpec(kind="sgd", weight_decay=0.1),
+    SgdSpec(kind="sgd", momentum=0.5, nesterov=True, weight_decay=0.1),
+]
+
+
+def rates(spec: dict[str, Any], peak: float, total: int | None, per_epoch: int = 10) -> np.ndarray:
+    schedule = make_schedule(ScheduleSpec.model_validate(spec), peak, total, per_epoch)
+    last = 20 if total is None else total
+    return np.array([float(schedule(step)) for step in range(last + 1)])
+
+
+def test_constant() -> None:
+    np.testing.assert_allclose(rates({"kind": "constant"}, 0.3, None), 0.3)
+
+
+def test_cosine() -> None:
+    found = rates({"kind": "cosine", "final": 0.2}, 0.5, 40)
+    steps = np.arange(41)
+    expected = 0.5 * (0.2 + 0.8 * (1 + np.cos(np.pi * steps / 40)) / 2)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_cosine_ends_at_zero_by_default() -> None:
+    found = rates({"kind": "cosine"}, 0.5, 40)
+    assert found[0] == 0.5 and abs(found[-1]) < 1e-7
+    assert (np.diff(found) < 0).all()
+
+
+@pytest.mark.parametrize("kind", ["constant", "cosine"])
+def test_a_warmup_rises_from_zero_to_the_peak(kind: str) -> None:
+    found = rates({"kind": kind, "warmup": {"epochs": 0.5}}, 0.8, 40)
+    np.testing.assert_allclose(found[:6], 0.8 * np.arange(6) / 5, rtol=1e-5)
+    assert found.max() <= 0.8 * (1 + 1e-6)
+    np.testing.assert_allclose(found[-1], 0.8 if kind == "constant" else 0.0, atol=1e-7)
+
+
+@pytest.mark.parametrize("total", [1, 5, 9, 100])
+@pytest.mark.parametrize("final", [0.0, 0.1, 1.0])
+def test_one_cycle_peaks_once_and_ends_at_its_share(final: float, total: int) -> None:
+    found = rates({"kind": "one_cycle", "final": final}, 0.5, total)
+    np.testing.assert_allclose(found.max(), 0.5, rtol=1e-5)
+    np.testing.assert_allclose(found[-1], 0.5 * final, rtol=1e-5, atol=1e-4)
+    peak = int(found.argmax())
+    assert (np.diff(found[: peak + 1]) > 0).all() and (np.diff(found[peak:]) <= 1e-7).all()
+
+
+@pytest.mark.parametrize("kind", ["cosine", "one_cycle"])
+def test_a_run_of_unknown_length_has_no_falling_schedule(kind: str) -> None:
+    with pytest.raises(ValueError, match="needs a length"):
+        rates({"kind": kind}, 0.1, None)
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=str)
+def test_weight_decay_pulls_kernels_alone(spec: Any) -> None:
+    optimizer = make_optimizer(spec, "regression", 100, 10)
+    zero = jax.tree.map(jnp.zeros_like, PARAMS)
+    updates, _ = optimizer.transform.update(zero, optimizer.transform.init(PARAMS), PARAMS)
+    rate = float(optimizer.schedule(0))
+    for name, leaves in updates.items():
+        for symbol, value in leaves.items():
+            expected = -rate * 0.1 * PARAMS[name][symbol] if symbol == "kernel" else 0.0
+            np.testing.assert_allclose(value, expected, rtol=1e-5, atol=1e-9)
+
+
+def test_which_parameters_decay() -> None:
+    assert decayed(PARAMS) == {
+        "map_0": {"kernel": True, "bias": False},
+        "activation_0": {"coefficients": False},
+        "map_1": {"kernel": True, "bias": False},
+    }
+
+
+def trajectory(spec: Any, gradients: list[float]) -> list[float]:
+    """A bias's values under these gradients, from 0."""
+    transform = make_optimizer(spec, "regression", None, 10).transform
+    params: Any = {"map_0": {"bias": jnp.zeros(1)}}
+    state, found = transform.init(params), []
+    for g in gradients:
+        updates, state = transform.update({"map_0": {"bias": jnp.full(1, g)}}, state, params)
+        params = optax.apply_updates(params, updates)
+        found.append(float(params["map_0"]["bias"][0]))
+    return found
+
+
+def test_descent_with_and_without_momentum() -> None:
+    plain = SgdSpec(kind="sgd", learning_rate=0.5)
+    np.testing.assert_allclose(trajectory(plain, [1.0, 2.0]), [-0.5, -1.5])
+    # Velocities 1 and 0.5 + 2.
+    heavy = SgdSpec(kind="sgd", learning_rate=0.5, momentum=0.5)
+    np.testing.assert_allclose(trajectory(heavy, [1.0, 2.0]), [-0.5, -1.75])
+    # Nesterov looks ahead: 1 + 0.5 * 1, then 2 + 0.5 * 2.5.
+    ahead = SgdSpec(kind="sgd", learning_rate=0.5, momentum=0.5, nesterov=True)
+    np.testing.assert_allclose(trajectory(ahead, [1.0, 2.0]), [-0.75, -2.375])
+    natural = {"schedule": "constant", "learning_rate": 0.5, "momentum": 0.5}
+    found = trajectory(NaturalGradientSpec.model_validate(natural), [1.0, 2.0])
+    np.testing.assert_allclose(found, [-0.5, -1.75])
+
+
+def test_adam_by_hand() -> None:
+    spec = AdamSpec(kind="adam", learning_rate=0.1, b1=0.5, b2=0.75)
+    # Bias-corrected moments: m = g, v = g^2 at first; then m = (0.25 * 1 + 0.5 * 3) / 0.75 and
+    # v = (0.1875 * 1 + 0.25 * 9) / 0.4375.
+    second = 0.1 * (1.75 / 0.75) / np.sqrt(2.4375 / 0.4375)
+    np.testing.assert_allclose(trajectory(spec, [1.0, 3.0]), [-0.1, -0.1 - second], rtol=1e-5)
+
+
+def test_what_a_spec_becomes() -> None:
+    fast = make_optimizer(NaturalGradientSpec(), "classification", 100, 10)
+    assert fast.solver == KfacSettings(0.01, 0.95, 10)
+    assert (fast.metric, fast.kl_clip, fast.fixed_input_factor) == ("softmax", 0.01, True)
+    paper = NaturalGradientSpec.model_validate({"preset": "paper"})
+    slow = make_optimizer(paper, "classification", None, 10)
+    assert slow.solver == CgSettings(0.1, 100, 1e-5)
+    assert (slow.metric, slow.kl_clip, slow.fixed_input_factor) == ("euclidean", None, False)
+    adam = make_optimizer(AdamSpec(kind="adam"), "regression", None, 10)
+    assert (adam.solver, adam.metric, adam.kl_clip) == (None, "gaussian", None)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.floats(1e-6, 1e6), st.floats(1e-4, 1e2), st.floats(1e-6, 1.0))
+def test_the_kl_clip(product: float, rate: float, clip: float) -> None:
+    scale = float(kl_scale(jnp.float32(product), jnp.float32(rate), clip))
+    size = rate**2 * product
+    if size <= clip * 0.999:
+        assert scale == 1.0
+    else:
+        # Scaled, lr^2 d^T F d is the bound itself.
+        np.testing.assert_allclose(scale**2 * size, min(clip, size), rtol=1e-4)
+
+
+def test_the_kl_clip_of_nothing() -> None:
+    assert float(kl_scale(jnp.float32(1e9), jnp.float32(1.0), None)) == 1.0
+    assert float(kl_scale(jnp.float32(0.0), jnp.float32(1.0), 0.01)) == 1.0
+    # Round-off may make g^T F^-1 g negative.
+    assert float(kl_scale(jnp.float32(-1e-9), jnp.float32(1.0), 0.01)) == 1.0
+    assert np.isnan(kl_scale(jnp.float32(np.nan), jnp.float32(1.0), 0.01)), "a fault stays visible"

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from senn_cli.growth.edits import AddNeurons, CapacityRule, EnlargeCapacity
+from senn_cli.nets.architecture import Architecture, Layer
+from senn_cli.nets.initial import draw_neurons, initial_parameters
+from senn_cli.randomness import key_data
+from senn_cli.spec.optimizer import NaturalGradientSpec
+from senn_cli.training.arrays import Arrays
+from senn_cli.training.evaluate import make_evaluate
+from senn_cli.training.network import Network, apply_edits, new_network
+from senn_cli.training.optimizer import make_optimizer
+from senn_cli.training.programs import PHASES, Ledger, Program
+from senn_cli.training.step import Keys, make_run_steps, no_progress
+
+
+class Clock:
+    """A clock that is moved by hand."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@contextmanager
+def compilations() -> Iterator[list[str]]:
+    """JAX's own count of compilations in the block."""
+    found: list[str] = []
+
+    def listen(name: str, duration: float, **_: object) -> None:
+        if name == "/jax/core/compile/backend_compile_duration":
+            found.append(name)
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    try:
+        yield found
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listen)
+
+
+def test_nested_phases_do_not_count_twice() -> None:
+    clock = Clock()
+    entered: list[str] = []
+    ledger = Ledger(clock, entered.append)
+    clock.now += 1  # between phases: nobody's
+    with ledger.phase("train"):
+        clock.now += 2
+        with ledger.phase("compile"):
+            clock.now += 4
+            with ledger.phase("save"):
+                clock.now += 8
+        clock.now += 16
+        with ledger.phase("train"):
+            clock.now += 32
+    clock.now += 64
+    assert ledger.seconds == dict.fromkeys(PHASES, 0.0) | {
+        "train": 50.0,
+        "compile": 4.0,
+        "save": 8.0,
+    }
+    assert ledger.total() == 127.0
+    # What is announced is always the phase that is going on.
+    assert entered == ["train", "compile", "save", "compile", "train", "train", "train"]
+
+
+def test_a_phase_that_fails_is_left() -> None:
+    clock = Clock()
+    ledger = Ledger(clock)
+    with pytest.raises(RuntimeError), ledger.phase("train"), ledger.phase("score"):
+        clock.now += 3
+        raise RuntimeError
+    clock.now += 5
+    with ledger.phase("evaluate"):
+        clock.now += 7
+    assert (ledger.seconds["score"], ledger.seconds["train"]) == (3.0, 0.0)
+    assert ledger.seconds["evaluate"] == 7.0
+
+
+def test_a_program_compiles_once_for_every_kind_of_argument() -> None:
+    clock = Clock()
+    ledger = Ledger(clock)
+
+    def scaled(name: str, x: jax.Array, tree: Any) -> jax.Array:
+        clock.now += 10  # traced, not run: it is part of the compilation
+        return x * tree["factor"] + len(name)
+
+    program = Program("scaled", scaled, ledger, static=(0,))
+    x = np.arange(3, dtype=np.float32)
+    two = {"factor": np.float32(2)}
+    with ledger.phase("train"):
+        np.testing.assert_array_equal(program("a", x, two), [1, 3, 5])
+        np.testing.assert_array_equal(program("a", x + 1, {"factor": np.float32(3)}), [4, 7, 10])
+        assert ledger.compilations == 1
+        np.testing.assert_array_equal(program("bc", x, two), [2, 4, 6])
+        np.testing.assert_array_equal(program("a", x[:2], two), [1, 3])
+        np.testing.assert_array_equal(program("a", np.arange(3), two), [1, 3, 5])
+        np.testing.assert_array_equal(program("a", jnp.asarray(x), two), [1, 3, 5])
+    assert ledger.compiled == {"scaled": 4} and ledger.compilations == 4
+    assert (ledger.seconds["compile"], ledger.seconds["train"]) == (40.0, 0.0)
+
+
+def test_a_program_may_take_its_arguments_buffers() -> None:
+    program = Program("next", lambda s, x: x + s, Ledger(), static=(0,), donate=(1,))
+    x = jax.device_put(np.zeros(4, np.float32))
+    y = program(1, x)
+    np.testing.assert_array_equal(y, 1.0)
+    assert x.is_deleted() and not y.is_deleted()
+
+
+def test_growth_within_capacity_compiles_nothing() -> None:
+    rng = np.random.default_rng(0)
+    architecture = Architecture(3, 2, (Layer(3, 8, "rational"), Layer(2, 4, "rational")))
+    optimizer = make_optimizer(NaturalGradientSpec(), "classification", 100, 4)
+    data = jax.device_put(
+        Arrays(
+            x=rng.standard_normal((12, 3)).astype(np.float32),
+            y=rng.integers(0, 2, 12).astype(np.int32),
+            shift=np.zeros(1, np.float32),
+            scale=np.ones(1, np.float32),
+            target_shift=np.zeros(1, np.float32),
+            target_scale=np.ones(1, np.float32),
+        )
+    )
+    ledger = Ledger()
+    steps = make_run_steps("classification", optimizer, 3)
+    train = Program("train", steps, ledger, static=(0,), donate=(1, 2))
+    evaluate = Program("evaluate", make_evaluate("classification"), ledger, static=(0,))
+    keys = jax.device_put(Keys(key_data(0, "batches"), key_data(0, "fisher")))
+
+    def turn(network: Network) -> Network:
+        """Some steps and an evaluation, as the training loop does them."""
+        shape = network.architecture.shape()
+        until = np.int32(int(network.state.step) + 2)
+        state, progress = train(
+            shape,
+            network.state,
+            jax.device_put(no_progress()),
+            network.widths,
+            data,
+            keys,
+            None,
+            until,
+            np.float32(np.inf),
+        )
+        loss, _ = evaluate(shape, state.params, network.widths, data)
+        assert np.isfinite(float(loss)) and int(state.step) == until
+        assert int(progress.fault) == 0
+        return Network(network.architecture, state, network.widths)
+
+    def grown(network: Network, layer: int, count: int) -> Network:
+        n_in = network.architecture.map_width(layer)[0]
+        kernel, bias, coefficients = draw_neurons(rng, n_in, count, "rational")
+        edit = AddNeurons(layer, np.concatenate([bias[None], kernel]), coefficients)
+        return apply_edits(network, [edit], optimizer, CapacityRule(4, 0.5))
+
+    network = turn(new_network(architecture, initial_parameters(architecture, 0), optimizer))
+    assert ledger.compiled == {"train": 1, "evaluate": 1}
+    with compilations() as found:
+        network = turn(turn(network))
+        for layer, count in ((0, 1), (1, 2), (0, 4)):
+            network = turn(grown(network, layer, count))
+    assert network.architecture.widths == (8, 4)
+    assert found == [] and ledger.compilations == 2
+
+    with compilations() as found:
+        larger = EnlargeCapacity(0, 12)
+        network = apply_edits(network, [larger], optimizer, CapacityRule(4, 0.5))
+        turn(network)
+    assert len(found) == 2, "one for the new shape of each program"
+    assert ledger.compiled == {"train": 2, "evaluate": 2}

@@ -1,0 +1,384 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from senn_cli.curvature import kfac
+from senn_cli.curvature.kfac import KfacSettings
+from senn_cli.curvature.kronecker import second_moment, spectrum
+from senn_cli.nets.architecture import Architecture
+from senn_cli.nets.mlp import apply, with_constant
+from senn_cli.randomness import key_data, wrap
+from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, SgdSpec
+from senn_cli.training.arrays import Arrays
+from senn_cli.training.objective import Task
+from senn_cli.training.optimizer import Optimizer, make_optimizer
+from senn_cli.training.step import (
+    FAULTS,
+    Keys,
+    Progress,
+    TrainState,
+    epoch_order,
+    make_run_steps,
+    no_progress,
+)
+from tests.dense import (
+    Tree,
+    close,
+    fisher,
+    flat,
+    in_use,
+    network,
+    outputs,
+    padded,
+    roomy,
+    widths_of,
+)
+
+RNG = np.random.default_rng(3)
+NATURAL = {"kl_clip": 0.05, "schedule": "constant", "momentum": 0.5, "weight_decay": 0.01}
+SPECS: dict[str, Any] = {
+    "kfac": NaturalGradientSpec.model_validate(NATURAL | {"invert_every": 2}),
+    "cg": NaturalGradientSpec.model_validate(
+        NATURAL | {"solver": "cg", "cg_iterations": 400, "cg_tolerance": 1e-13}
+    ),
+    "adam": AdamSpec(kind="adam", learning_rate=0.05, weight_decay=0.01),
+    "paper": NaturalGradientSpec.model_validate({"preset": "paper", "cg_tolerance": 1e-13}),
+}
+
+
+def arrays(x: Any, y: Any, dtype: Any = np.float32) -> Arrays:
+    one, zero = np.ones(1, dtype), np.zeros(1, dtype)
+    return Arrays(np.asarray(x), np.asarray(y), zero, one, zero, one)
+
+
+def keys(seed: int) -> Keys:
+    return Keys(key_data(seed, "batches"), key_data(seed, "fisher"))
+
+
+def start(
+    architecture: Architecture, params: Tree, optimizer: Optimizer, dtype: Any = np.float32
+) -> TrainState:
+    params = jax.tree.map(lambda v: jnp.asarray(v, dtype), params)
+    curvature = None
+    if isinstance(optimizer.solver, KfacSettings):
+        curvature = kfac.initial_state(architecture.shape(), dtype)
+    return TrainState(jnp.int32(0), params, optimizer.transform.init(params), curvature)
+
+
+Advance = Callable[..., tuple[TrainState, Progress]]
+
+
+def runner(task: Task, optimizer: Optimizer, batch: int) -> Advance:
+    """`(architecture, state, data, until, ...) -> (state, progress)`, compiled."""
+    compiled = jax.jit(make_run_steps(task, optimizer, batch), static_argnums=0)
+
+    def advance(
+        architecture: Architecture,
+        state: TrainState,
+        data: Arrays,
+        until: int,
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+        factor: Any = None,
+        limit: float = np.inf,
+    ) -> tuple[TrainState, Progress]:
+        return compiled(
+            architecture.shape(),
+            state,
+            no_progress() if progress is None else progress,
+            widths_of(architecture),
+            data,
+            keys(seed),
+            factor,
+            np.int32(until),
+            np.asarray(limit, data.shift.dtype),
+        )
+
+    return advance
+
+
+def same_bits(one: Any, two: Any) -> None:
+    assert jax.tree.structure(one) == jax.tree.structure(two)
+    for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(two), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+# Ten examples in batches of three: three steps in an epoch, a stop after five is within one.
+SMALL, SMALL_PARAMS = network((3, 4, 3, 2))
+DATA = arrays(
+    RNG.standard_normal((10, 3)).astype(np.float32), RNG.integers(0, 2, 10).astype(np.int32)
+)
+
+
+@cache
+def kfac_run() -> tuple[TrainState, Advance]:
+    optimizer = make_optimizer(SPECS["kfac"], "classification", 100, 3)
+    return start(SMALL, SMALL_PARAMS, optimizer), runner("classification", optimizer, 3)
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_does_not() -> None:
+    state, advance = kfac_run()
+    one = advance(SMALL, state, DATA, 12, seed=4)
+    same_bits(advance(SMALL, state, DATA, 12, seed=4), one)
+    other = advance(SMALL, state, DATA, 12, seed=5)
+    assert not np.array_equal(flat(other[0].params), flat(one[0].params))
+    assert int(one[0].step) == 12 == int(one[1].steps)
+
+
+@pytest.mark.parametrize("stops", [(5, 12), (1, 2, 3, 7, 11, 12)])
+def test_how_steps_are_grouped_changes_no_bit(stops: tuple[int, ...]) -> None:
+    state, advance = kfac_run()
+    whole = advance(SMALL, state, DATA, 12)
+    progress: Progress | None = None
+    for stop in stops:
+        state, progress = advance(SMALL, state, DATA, stop, progress=progress)
+    same_bits((state, progress), whole)
+
+
+def test_there_is_nothing_to_do_at_the_stop() -> None:
+    state, advance = kfac_run()
+    state, progress = advance(SMALL, state, DATA, 4)
+    same_bits(advance(SMALL, state, DATA, 4, progress=progress), (state, progress))
+
+
+def test_an_epochs_order() -> None:
+    key = wrap(key_data(0, "batches"))
+    orders = [np.asarray(epoch_order(key, e, 20)) for e in (0, 1, 0)]
+    for order in orders:
+        np.testing.assert_array_equal(np.sort(order), np.arange(20))
+    assert not np.array_equal(orders[0], orders[1])
+    np.testing.assert_array_equal(orders[0], orders[2])
+
+
+def test_each_epoch_visits_each_example_at_most_once() -> None:
+    # Example i is the i-th unit vector: a step changes the weights of just the rows that it saw.
+    linear = Architecture(10, 1)
+    optimizer = make_optimizer(SgdSpec(kind="sgd", learning_rate=0.1), "regression", None, 3)
+    advance = runner("regression", optimizer, 3)
+    data = arrays(np.eye(10, dtype=np.float32), np.arange(1.0, 11.0, dtype=np.float32)[:, None])
+    zero = {"map_0": {"kernel": np.zeros((10, 1)), "bias": np.zeros(1)}}
+
+    def visited(seed: int) -> list[set[int]]:
+        state, found = start(linear, zero, optimizer), []
+        for step in range(1, 13):
+            after, _ = advance(linear, state, data, step, seed=seed)
+            change = np.asarray(after.params["map_0"]["kernel"] - state.params["map_0"]["kernel"])
+            found.append(set(np.flatnonzero(change)))
+            state = after
+        return found
+
+    batches = visited(0)
+    assert all(len(batch) == 3 for batch in batches)
+    epochs = [batches[i : i + 3] for i in range(0, 12, 3)]
+    for epoch in epochs:
+        assert len(set.union(*epoch)) == 9, "no example twice"
+    assert len({str(epoch) for epoch in epochs}) > 1, "every epoch has its own order"
+    assert set.union(*batches) == set(range(10)), "the one left out is not always the same"
+    assert visited(1) != batches
+
+
+def test_a_step_of_gradient_descent_by_hand() -> None:
+    x = RNG.standard_normal((6, 3)).astype(np.float32)
+    y = RNG.standard_normal((6, 2)).astype(np.float32)
+    linear, params = network((3, 2))
+    optimizer = make_optimizer(SgdSpec(kind="sgd", learning_rate=0.5), "regression", None, 1)
+    state, progress = runner("regression", optimizer, 6)(
+        linear, start(linear, params, optimizer), arrays(x, y), 1
+    )
+    w, b = params["map_0"]["kernel"], params["map_0"]["bias"]
+    error = x @ w + b - y
+    gradient = {"bias": error.mean(axis=0), "kernel": x.T @ error / 6}
+    for symbol, g in gradient.items():
+        np.testing.assert_allclose(
+            state.params["map_0"][symbol], params["map_0"][symbol] - 0.5 * g, atol=1e-6
+        )
+    np.testing.assert_allclose(progress.loss, 0.5 * (error**2).sum(axis=1).mean(), rtol=1e-5)
+    square = sum((g**2).sum() for g in gradient.values())
+    np.testing.assert_allclose(progress.eta, square, rtol=1e-5)
+
+
+def in_double(name: str, room: tuple[int, int] | None, steps: int) -> tuple[Any, Progress]:
+    """Parameters in use after some steps in float64, and the sums."""
+    task: Task = "classification"
+    optimizer = make_optimizer(SPECS[name], task, 100, 2)
+    architecture, params = network((3, 4, 3, 2))
+    if room is not None:
+        architecture = roomy(architecture, room)
+    x = RNG_X
+    factor = None
+    if optimizer.fixed_input_factor:
+        factor = jax.jit(lambda x: spectrum(second_moment(with_constant(x))))(x)
+    state = start(architecture, padded(params, architecture), optimizer, np.float64)
+    sums = Progress(np.int32(0), np.float64(0), np.float64(0), np.int32(0))
+    state, progress = runner(task, optimizer, 4)(
+        architecture,
+        state,
+        arrays(x, LABELS, np.float64),
+        steps,
+        progress=sums,
+        factor=factor,
+    )
+    assert int(progress.fault) == 0 and int(state.step) == steps
+    assert {str(v.dtype) for v in jax.tree.leaves(state.params)} == {"float64"}
+    return in_use(state.params, architecture), progress
+
+
+# Whole multiples of 1/256, which float32 holds exactly.
+RNG_X = np.round(RNG.standard_normal((8, 3)) * 256) / 256
+LABELS = np.array([0, 1, 1, 0, 1, 0, 0, 1], np.int32)
+
+
+@pytest.fixture
+def float64() -> Iterator[None]:
+    with jax.enable_x64(True):
+        yield
+
+
+@pytest.mark.parametrize("name", ["kfac", "cg", "adam"])
+@pytest.mark.usefixtures("float64")
+def test_spare_capacity_changes_no_step(name: str) -> None:
+    tight, sums = in_double(name, None, 5)
+    room, again = in_double(name, (7, 5), 5)
+    close(room, tight, 1e-10)
+    np.testing.assert_allclose(again.loss, sums.loss, rtol=1e-10)
+    np.testing.assert_allclose(again.eta, sums.eta, rtol=1e-10)
+    before = network((3, 4, 3, 2))[1]
+    assert not np.allclose(flat(tight), flat(before), atol=1e-3), "something was learned"
+
+
+@pytest.mark.usefixtures("float64")
+def test_the_papers_step_is_the_dense_natural_gradient() -> None:
+    architecture, params = network((3, 4, 3, 2))
+    optimizer = make_optimizer(SPECS["paper"], "regression", 100, 1)
+    y = RNG.standard_normal((8, 2))
+    sums = Progress(np.int32(0), np.float64(0), np.float64(0), np.int32(0))
+    state, progress = runner("regression", optimizer, 8)(
+        architecture,
+        start(architecture, params, optimizer, np.float64),
+        arrays(RNG_X, y, np.float64),
+        1,
+        progress=sums,
+    )
+
+    def loss(p: Tree) -> Any:
+        return 0.5 * jnp.mean(jnp.sum((outputs(architecture, p, RNG_X) - y) ** 2, axis=1))
+
+    g = flat(jax.jit(jax.grad(loss))(params))
+    dense = fisher(architecture, params, RNG_X, "euclidean") + 0.1 * np.eye(len(g))
+    direction = np.linalg.solve(dense, g)
+    np.testing.assert_allclose(flat(state.params), flat(params) - 0.1 * direction, atol=1e-8)
+    np.testing.assert_allclose(progress.eta, g @ direction, rtol=1e-8)
+
+
+def sgd(rate: float) -> Optimizer:
+    return make_optimizer(SgdSpec(kind="sgd", learning_rate=rate), "regression", None, 3)
+
+
+def finite(state: TrainState) -> bool:
+    return all(np.isfinite(v).all() for v in jax.tree.leaves((state.params, state.optimizer)))
+
+
+def test_nan_in_the_data_stops_before_its_step() -> None:
+    state, advance = kfac_run()
+    x = np.array(DATA.x)
+    x[7] = np.nan
+    bad = DATA._replace(x=x)
+    found, progress = advance(SMALL, state, bad, 100)
+    stop = int(found.step)
+    assert FAULTS[int(progress.fault)] == "train_loss"
+    assert stop < 6 and int(progress.steps) == stop and finite(found)
+    assert np.isfinite(progress.loss) and np.isfinite(progress.eta)
+    # What is kept is exactly what the steps before gave.
+    before, sums = advance(SMALL, state, bad, stop)
+    assert int(sums.fault) == 0
+    same_bits((found.step, found.params, found.optimizer), before[:3])
+    # The fault stands: nothing goes on from it.
+    again, _ = advance(SMALL, found, DATA, 100, progress=progress)
+    assert int(again.step) == stop
+
+
+LINEAR, LINEAR_PARAMS = network((3, 1))
+VALUES = arrays(DATA.x, RNG.standard_normal((10, 1)).astype(np.float32))
+
+
+def test_a_huge_learning_rate_stops_at_the_limit() -> None:
+    optimizer = sgd(1e4)
+    state = start(LINEAR, LINEAR_PARAMS, optimizer)
+    found, progress = runner("regression", optimizer, 3)(LINEAR, state, VALUES, 100, limit=1e3)
+    assert FAULTS[int(progress.fault)] == "train_loss"
+    assert int(found.step) == 1 and finite(found) and float(progress.loss) < 1e3
+
+
+def test_an_update_beyond_all_numbers_is_not_made() -> None:
+    optimizer = sgd(1e38)
+    state = start(LINEAR, LINEAR_PARAMS, optimizer)
+    found, progress = runner("regression", optimizer, 3)(LINEAR, state, VALUES, 100)
+    assert FAULTS[int(progress.fault)] == "update"
+    same_bits(found.params, state.params)
+    assert int(found.step) == 0 == int(progress.steps)
+
+
+def test_a_gradient_beyond_all_numbers_is_not_followed() -> None:
+    optimizer = sgd(1e-30)
+    zero = jax.tree.map(np.zeros_like, LINEAR_PARAMS)
+    state = start(LINEAR, zero, optimizer)
+    huge = VALUES._replace(x=np.full((10, 3), 1e30, np.float32), y=np.ones((10, 1), np.float32))
+    found, progress = runner("regression", optimizer, 3)(LINEAR, state, huge, 100)
+    assert FAULTS[int(progress.fault)] == "gradient"
+    same_bits(found.params, state.params)
+
+
+def sizes(jaxpr: Any) -> Iterator[int]:
+    """Elements of every array that is computed anywhere within a jaxpr."""
+    for equation in jaxpr.eqns:
+        yield from (int(np.prod(v.aval.shape, dtype=np.int64)) for v in equation.outvars)
+        for value in jax.tree.leaves(
+            list(equation.params.values()), is_leaf=lambda v: hasattr(v, "eqns")
+        ):
+            inner = getattr(value, "jaxpr", value)
+            if hasattr(inner, "eqns"):
+                yield from sizes(inner)
+
+
+BATCH, WIDTH, INPUTS = 64, 48, 40
+# A few times what any layer's signals and factors take; gradients per example take 23 times.
+ALLOWED = 8 * (BATCH * WIDTH + (WIDTH + 1) ** 2)
+WIDE, WIDE_PARAMS = network((INPUTS, WIDTH, WIDTH, 5))
+
+
+@pytest.mark.parametrize("name", ["kfac", "cg", "adam"])
+def test_no_gradients_per_example_are_ever_made(name: str) -> None:
+    optimizer = make_optimizer(SPECS[name], "classification", 100, 2)
+    run_steps = make_run_steps("classification", optimizer, BATCH)
+    data = arrays(np.zeros((128, INPUTS), np.float32), np.zeros(128, np.int32))
+    jaxpr = jax.make_jaxpr(run_steps, static_argnums=0)(
+        WIDE.shape(),
+        start(WIDE, WIDE_PARAMS, optimizer),
+        no_progress(),
+        widths_of(WIDE),
+        data,
+        keys(0),
+        None,
+        np.int32(1),
+        np.float32(1),
+    )
+    found = list(sizes(jaxpr.jaxpr))
+    assert BATCH * WIDTH in found, "the signals of a layer are seen"
+    assert max(found) <= ALLOWED
+
+
+def test_gradients_per_example_would_be_noticed() -> None:
+    def loss(params: Tree, x: Any) -> Any:
+        return jnp.sum(apply(WIDE.shape(), params, x[None], widths_of(WIDE)).outputs)
+
+    each = jax.vmap(jax.grad(loss), in_axes=(None, 0))
+    jaxpr = jax.make_jaxpr(jax.jit(each))(WIDE_PARAMS, np.zeros((BATCH, INPUTS), np.float32))
+    assert max(sizes(jaxpr.jaxpr)) >= BATCH * WIDTH * WIDTH > ALLOWED
