@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,14 +48,25 @@ def train(
     from senn_cli.training.run import train_run
 
     if isinstance(spec, dict):
-        import yaml
+        import json
 
         from senn_cli.spec import parse_spec
 
-        spec = parse_spec(yaml.safe_dump(spec), "<spec>", Path.cwd(), overrides)
+        # JSON is YAML 1.2, and leaves no doubt about what is a text.
+        text = json.dumps({"name": "run", **spec}, indent=2, default=_plain)
+        spec = parse_spec(text, "<spec>", Path.cwd(), overrides)
     elif isinstance(spec, str | Path):
         spec = load_spec(spec, overrides)
     elif overrides:
         raise ValueError("overrides need a path or a mapping, not a ready Spec")
     directory = None if run_directory is None else Path(run_directory)
     return train_run(spec, root=Path(root), run_directory=directory)
+
+
+def _plain(value: Any) -> Any:
+    """What JSON lacks: paths as texts, NumPy's numbers and arrays as Python's."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"a spec has no place for a {type(value).__name__}: {value!r}")

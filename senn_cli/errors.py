@@ -1,10 +1,10 @@
-"""The errors that a user can cause or must hear of, each with the exit code it ends the command with."""
+"""Errors that a user can cause or must hear of, each with its exit code."""
 
 from __future__ import annotations
 
 
 class SennError(Exception):
-    """An error with a readable message; the command line shows it as one panel, without a traceback.
+    """An error with a readable message, which the command line shows as a panel.
 
     Args:
       message: what was found and what was expected; names a file and line or an array's path.

@@ -1,1 +1,1 @@
-"""Metrics on the outputs, Kronecker factors, and the natural gradient by KFAC or conjugate gradients."""
+"""Metrics on the outputs, Kronecker factors, and the natural gradient by KFAC or by CG."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.sparse.linalg import cg
 
 from senn_cli.curvature.metric import Metric, output_product
@@ -17,7 +18,7 @@ Tree = Any
 def fisher_product(
     outputs: Callable[[Tree], jax.Array], params: Tree, metric: Metric
 ) -> Callable[[Tree], Tree]:
-    """v -> F v with F = E[J^T H J], without any matrix of the size of the parameters.
+    """The map v -> F v with F = E[J^T H J], without any matrix of the size of the parameters.
 
     Args:
       outputs: parameters -> network outputs `(N, m)`.
@@ -45,13 +46,20 @@ def natural_gradient(
     """(F + damping I)^-1 g by conjugate gradients from zero.
 
     Stops when the residual's norm falls below `tolerance` (relative to g) or after `iterations`.
+    The system is solved for g scaled to a largest entry of 1: the squared norms within would
+    underflow for the small gradients of a nearly saturated classifier.
     """
+    largest = jnp.max(jnp.stack([jnp.max(jnp.abs(x)) for x in jax.tree.leaves(gradient)]))
+    scale = jnp.where(largest > 0, largest, 1.0)
+    # Below the precision of the numbers there is only 0/0.
+    tolerance = max(tolerance, float(np.finfo(largest.dtype).eps))
 
     def damped(v: Tree) -> Tree:
         return jax.tree.map(lambda f, x: f + damping * x, product(v), v)
 
-    solution, _ = cg(damped, gradient, tol=tolerance, maxiter=iterations)
-    return solution
+    scaled = jax.tree.map(lambda x: x / scale, gradient)
+    solution, _ = cg(damped, scaled, tol=tolerance, maxiter=iterations)
+    return jax.tree.map(lambda x: x * scale, solution)
 
 
 def inner(a: Tree, b: Tree) -> jax.Array:

@@ -12,7 +12,6 @@ import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import cho_factor, cho_solve
 
-
 SMALLEST = 1e-30
 """Keeps divisions and factorisations finite where all gradients or activations vanish."""
 
@@ -43,7 +42,7 @@ def inverse(matrix: jax.Array, damping: jax.Array) -> jax.Array:
 
 
 def spectral_inverse(factor: Spectrum, damping: jax.Array) -> jax.Array:
-    """(M + damping I)^-1, `(n, n)`, from the spectrum of M: cheap for a factor that never changes."""
+    """(M + damping I)^-1, `(n, n)`, from the spectrum of a factor M that never changes."""
     return (factor.vectors / (factor.values + damping)) @ factor.vectors.T
 
 
@@ -59,7 +58,9 @@ def damping_split(
       n_a, n_s: rows in use, so that spare capacity changes nothing.
       damping: lambda of F + lambda I.
     """
-    pi = jnp.sqrt(jnp.maximum(jnp.trace(a) / n_a, SMALLEST) / jnp.maximum(jnp.trace(s) / n_s, SMALLEST))
+    mean_a = jnp.maximum(jnp.trace(a) / n_a, SMALLEST)
+    mean_s = jnp.maximum(jnp.trace(s) / n_s, SMALLEST)
+    pi = jnp.sqrt(mean_a / mean_s)
     # S is exactly zero for a map that nothing reads yet; the split must stay finite there.
     pi = jnp.clip(pi, 1e-4, 1e4)
     root = jnp.sqrt(jnp.asarray(damping, a.dtype))

@@ -40,7 +40,8 @@ def adam(objective: Objective, start: Proposals, *, steps: int, learning_rate: f
     """`steps` of Adam with a cosine schedule. Insensitive to the scores' scale."""
     transform = optax.adam(optax.cosine_decay_schedule(learning_rate, steps))
 
-    def step(_: int, carry: tuple[Proposals, Any]) -> tuple[Proposals, Any]:
+    def step(index: int, carry: tuple[Proposals, Any]) -> tuple[Proposals, Any]:
+        del index
         p, state = carry
         _, gradient = _value_and_gradient(objective, p)
         ascent = jax.tree.map(jnp.negative, gradient)

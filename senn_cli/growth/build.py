@@ -19,6 +19,7 @@ def make_policy(spec: ExpansionSpec, task: Task, metric: Metric, ledger: Ledger)
     settings = SennSettings(
         threshold=spec.threshold,
         stop=spec.stop,
+        noise=spec.noise,
         samples=spec.samples,
         held_out=spec.score_on == "held_out",
         bias_removed=spec.bias_removed,

@@ -1,8 +1,8 @@
 """Edits: changes of architecture, applied to everything that has its shape (ingredient 1).
 
-An edit is plain data. `edit_architecture` here, `edit_parameters` (surgery.py), `edit_optimizer` and
-`edit_curvature` (carry.py) apply it, on the host in NumPy, so that no edit compiles anything. All
-keep the function that the network computes, but for pruning, which changes it as little as the
+An edit is plain data. `edit_architecture` here, `edit_parameters` (surgery.py), `edit_optimizer`
+and `edit_curvature` (carry.py) apply it, on the host in NumPy, so that no edit compiles anything.
+All keep the function that the network computes, but for pruning, which changes it as little as the
 remaining neurons allow.
 """
 

@@ -6,6 +6,7 @@ decisions in order and writes every decision down. It knows nothing else about p
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -49,10 +50,11 @@ class Candidate:
       delta_eta: Delta eta by the Schur complement, bias removed if the spec says so.
       delta_eta_lower: Delta eta', the lower bound of Theorem 2.
       bias: the upward bias of the finite sample in Delta eta.
-      eta: eta_c, the present score of the site's target map, bias removed likewise.
+      eta: eta_c, the present score of the site's target map.
       score: Delta eta, for a layer divided by the layer cost: what competes.
-      ratio: score / eta_c, what tau is compared with.
-      passes: whether it passes tau and alpha.
+      ratio: score / eta_c, what tau is compared with; infinite (null in the history) where
+        eta_c is 0.
+      passes: whether it passes tau and alpha and rises above its noise.
     """
 
     site: Site
@@ -74,7 +76,7 @@ class Candidate:
             "bias": self.bias,
             "eta": self.eta,
             "score": self.score,
-            "ratio": self.ratio,
+            "ratio": self.ratio if math.isfinite(self.ratio) else None,
             "passes": self.passes,
         }
 

@@ -143,7 +143,7 @@ def gain_of_neurons(target: Target, a_p: jax.Array) -> Gain:
 
 def gain_of_layer(target: Target, a_q: jax.Array) -> Gain:
     """The increase for all the neurons `a_q` (N, q) of a new layer together, as scalars."""
-    n, q = a_q.shape
+    n = a_q.shape[0]
     moment = a_q.T @ target.residual / n
     power = a_q.T @ a_q / n
     scale = jnp.diag(power)

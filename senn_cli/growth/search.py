@@ -213,15 +213,14 @@ def search_layers(
         return layers._replace(weights=jnp.concatenate([bias, kernel], axis=-1))
 
     def one(layer: tuple[jax.Array, jax.Array]) -> jax.Array:
-        return objective.layer_score(
-            Neurons(*layer), v, residual, active, settings.log_determinant
-        )
+        return objective.layer_score(Neurons(*layer), v, residual, active, settings.log_determinant)
 
     def score(layers: Neurons) -> jax.Array:
         # One layer after the other, not `vmap`: jaxlib (0.10) runs a batch of factorisations as
         # tasks of the same thread pool that waits for them, and two such batches at once lock up
         # a machine with two cores for ever.
-        return jax.lax.map(one, tuple(masked(layers)))
+        scores: jax.Array = jax.lax.map(one, tuple(masked(layers)))
+        return scores
 
     flat = _initial_neurons(key, settings.proposals * q, 1 + q, active + 1, "rational", v.dtype)
     start = jax.tree.map(lambda x: x.reshape(settings.proposals, q, -1), flat)

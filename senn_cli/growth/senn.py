@@ -38,6 +38,7 @@ class SennSettings:
 
     threshold: float
     stop: float
+    noise: float
     samples: int
     held_out: bool
     bias_removed: bool
@@ -271,8 +272,9 @@ class _RoundInProgress:
         value = exact - bias if s.bias_removed else exact
         value = np.where(np.isfinite(value), value, -np.inf)
         index = int(np.argmax(value))
-        eta = float(target.eta) - (float(target.eta_bias) if s.bias_removed else 0.0)
-        eta = max(eta, 0.0)
+        # eta_c keeps its bias: on data that training has converged on, the rest is close to zero,
+        # and a ratio to nothing would let every proposal pass tau.
+        eta = float(target.eta)
         delta = float(value[index])
         score = delta / (s.layer_cost if site.kind == "depth" else 1.0)
         ratio = score / eta if eta > 0 else (np.inf if score > 0 else 0.0)
@@ -284,7 +286,9 @@ class _RoundInProgress:
             eta=eta,
             score=score,
             ratio=float(ratio),
-            passes=bool(ratio > s.threshold and score > s.stop),
+            passes=bool(
+                ratio > s.threshold and score > s.stop and delta > s.noise * float(bias[index])
+            ),
         )
         return _Pool(proposals, candidate, index, float(target.bound))
 
@@ -355,4 +359,6 @@ def _why_not(ranked: list[Candidate], threshold: float, stop: float) -> str:
     best = ranked[0]
     if best.score <= stop:
         return f"score {best.score:.3g} of {best.site} is not above alpha = {stop:g}"
-    return f"ratio {best.ratio:.3g} of {best.site} is not above tau = {threshold:g}"
+    if best.ratio <= threshold:
+        return f"ratio {best.ratio:.3g} of {best.site} is not above tau = {threshold:g}"
+    return f"Delta eta {best.delta_eta:.3g} of {best.site} is within its noise, {best.bias:.3g}"

@@ -64,6 +64,7 @@ def joined(leaves: dict[str, np.ndarray], n_in: int, n_out: int) -> np.ndarray:
 
 
 def split(weights: np.ndarray) -> dict[str, np.ndarray]:
+    """The inverse of `joined`."""
     return {"kernel": weights[1:], "bias": weights[0]}
 
 

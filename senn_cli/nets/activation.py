@@ -21,7 +21,7 @@ def rational_basis(x: jax.Array) -> jax.Array:
 
 
 def rational(x: jax.Array, coefficients: jax.Array) -> jax.Array:
-    """alpha x + (beta + gamma x) / (1 + x^2), section 3.1 of the paper.
+    """The rational activation alpha x + (beta + gamma x) / (1 + x^2), section 3.1 of the paper.
 
     Args:
       x: pre-activations, `(..., n)`.
@@ -32,7 +32,7 @@ def rational(x: jax.Array, coefficients: jax.Array) -> jax.Array:
 
 
 def activate(name: Activation, x: jax.Array, coefficients: jax.Array | None) -> jax.Array:
-    """The activation called `name` of `x`, `(..., n)`; `coefficients` `(3, n)` if it is rational."""
+    """The activation `name` of `x` (..., n); `coefficients` (3, n) where it is rational."""
     if name == "rational":
         if coefficients is None:
             raise ValueError("the rational activation needs coefficients")

@@ -111,7 +111,10 @@ class Architecture:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Architecture:
         """The architecture that `to_json` described; ValueError or KeyError if it is none."""
-        hidden = tuple(Layer(**layer) for layer in value["hidden"])
+        try:
+            hidden = tuple(Layer(**layer) for layer in value["hidden"])
+        except TypeError as error:
+            raise ValueError(f"not a hidden layer: {error}") from error
         return cls(int(value["inputs"]), int(value["outputs"]), hidden, str(value["kind"]))
 
 

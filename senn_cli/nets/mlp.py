@@ -36,6 +36,7 @@ class LinearMap(nn.Module):
 
     @nn.compact
     def __call__(self, x: jax.Array) -> jax.Array:
+        """Maps `(N, n_in)` to `(N, features)`."""
         kernel = self.param("kernel", nn.initializers.lecun_normal(), (x.shape[-1], self.features))
         return x @ kernel + self.param("bias", nn.initializers.zeros, (self.features,))
 
@@ -47,6 +48,7 @@ class Neurons(nn.Module):
 
     @nn.compact
     def __call__(self, x: jax.Array) -> jax.Array:
+        """The activations of pre-activations `(N, n)`."""
         coefficients = None
         if self.activation == "rational":
             shape = (3, x.shape[-1])

@@ -27,6 +27,20 @@ from senn_cli.runs.names import slug
 _ATTEMPTS = 100
 
 
+def require_free(path: Path) -> None:
+    """Raises `UsageError` where `path` is a file, or a directory with something in it."""
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise _taken(path)
+
+
+def _taken(path: Path) -> UsageError:
+    what = "is not empty" if path.is_dir() else "is not a directory"
+    return UsageError(
+        f"{path.absolute()} {what}; a run needs a directory of its own.",
+        hint="Give --run-dir a new or an empty directory.",
+    )
+
+
 @dataclass(frozen=True)
 class RunDirectory:
     """A run's directory and the files in it; makes nothing by itself (see `create` and `at`).
@@ -77,17 +91,12 @@ class RunDirectory:
           RunError: it cannot be written.
         """
         path = path.absolute()
+        require_free(path)
         try:
             path.mkdir(parents=True, exist_ok=True)
-            if any(path.iterdir()):
-                raise FileExistsError
             return cls(path)._claim()
-        except (FileExistsError, NotADirectoryError) as error:
-            what = "is not empty" if path.is_dir() else "is not a directory"
-            raise UsageError(
-                f"{path} {what}; a run needs a directory of its own.",
-                hint="Give --run-dir a new or an empty directory.",
-            ) from error
+        except FileExistsError as error:
+            raise _taken(path) from error
         except OSError as error:
             raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
 

@@ -52,17 +52,33 @@ def load_weights(path: Path) -> tuple[Architecture, Any]:
         raise RunError(f"{path / ARCHITECTURE} does not exist: no complete weights") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunError(f"{path / ARCHITECTURE} is damaged: {error}") from error
-    wanted = initial_parameters(architecture, 0)
-    with ocp.StandardCheckpointer() as checkpointer:
-        found = checkpointer.metadata(path / "arrays").item_metadata.tree
-        for (keys, leaf), (_, want) in zip(
-            jax.tree.leaves_with_path(found), jax.tree.leaves_with_path(wanted), strict=True
-        ):
-            if tuple(leaf.shape) != want.shape or leaf.dtype != want.dtype:
-                name = jax.tree_util.keystr(keys)
-                raise RunError(
-                    f"{path / 'arrays'}: {name} is {leaf.dtype}{tuple(leaf.shape)}, "
-                    f"expected {want.dtype}{want.shape}"
-                )
-        params = checkpointer.restore(path / "arrays", jax.tree.map(np.asarray, wanted))
+    wanted, arrays = initial_parameters(architecture, 0), path / "arrays"
+    try:
+        with ocp.StandardCheckpointer() as checkpointer:
+            found = checkpointer.metadata(arrays).item_metadata
+            if found is None:
+                raise RunError(f"{arrays} is missing or damaged")
+            _check_shapes(arrays, found.tree, wanted)
+            params = checkpointer.restore(arrays, jax.tree.map(np.asarray, wanted))
+    except (OSError, ValueError, KeyError) as error:
+        raise RunError(f"{arrays} cannot be read: {error}") from error
     return architecture, params
+
+
+def _check_shapes(arrays: Path, found: Any, wanted: Any) -> None:
+    """RunError naming the first array that is missing, superfluous or of another shape or dtype."""
+    import jax
+
+    def described(tree: Any) -> dict[str, str]:
+        leaves = jax.tree.leaves_with_path(tree)
+        return {
+            jax.tree_util.keystr(keys): f"{leaf.dtype}{tuple(leaf.shape)}" for keys, leaf in leaves
+        }
+
+    have, want = described(found), described(wanted)
+    for name in [*want, *(name for name in have if name not in want)]:
+        if have.get(name) != want.get(name):
+            raise RunError(
+                f"{arrays}: {name} is {have.get(name, 'missing')}, "
+                f"expected {want.get(name, 'no such array')}"
+            )

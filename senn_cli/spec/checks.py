@@ -188,6 +188,23 @@ def _warmup(spec: Spec) -> Iterator[Found]:
         )
 
 
+def _schedule(spec: Spec) -> Iterator[Found]:
+    kind, length = spec.optimizer.schedule.kind, spec.training.length()
+    if kind == "one_cycle" and spec.optimizer.schedule.warmup is not None:
+        yield Found(
+            ("optimizer", "schedule", "warmup"),
+            "should be left out for one_cycle, which rises over the first 10% by itself",
+            ("optimizer.schedule.kind",),
+        )
+    if length.unit == "minutes" and kind != "constant":
+        yield Found(
+            ("optimizer", "schedule"),
+            f"should be constant when training is limited in minutes, found {kind}: its end is "
+            "not known in advance",
+            ("optimizer.schedule.kind", "training.minutes"),
+        )
+
+
 _CHECKS: tuple[Callable[[Spec], Iterator[Found]], ...] = (
     _test_part,
     _validation,
@@ -198,4 +215,5 @@ _CHECKS: tuple[Callable[[Spec], Iterator[Found]], ...] = (
     _searches,
     _window,
     _warmup,
+    _schedule,
 )

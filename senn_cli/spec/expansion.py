@@ -120,6 +120,11 @@ class ExpansionSpec(Model):
     stop: _NotNegative = Field(
         default=2.5e-3, description="alpha: a proposal must raise the score by this much."
     )
+    noise: _NotNegative = Field(
+        default=1.0,
+        description="A proposal must also raise the score by more than this many times the upward "
+        "bias of the sample: what is below may be chance. 0 to rely on tau and alpha alone.",
+    )
     every: DurationField = Field(
         default=Duration(epochs=1), description="Time between two rounds, in steps or epochs."
     )

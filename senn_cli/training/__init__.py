@@ -1,1 +1,1 @@
-"""The training loop: device data, optimizers, one compiled step, evaluation, bookkeeping of time."""
+"""Training: device data, optimizers, the compiled step, evaluation, the loop, a whole run."""

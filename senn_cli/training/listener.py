@@ -55,7 +55,7 @@ class Listener(Protocol):
         or validation_mse, hidden, parameters, learning_rate, eta."""
 
     def event(self, event: Mapping[str, Any]) -> None:
-        """A growth event: step, epoch, edit (or None for a rejection), accepted, reason, site, ..."""
+        """A growth event: step, epoch, edit (None for a rejection), reason, site, ..."""
 
     def end(self, summary: Mapping[str, Any]) -> None:
         """The run's summary, as written to `summary.json`."""

@@ -133,7 +133,7 @@ class Trainer:
             network is left as before that step.
         """
         table, step = self.timetable, self.step
-        rate = _Rate()
+        rate = _Rate(step)
         while not self._finished(step) and not outputs.interrupted():
             stop = table.next_stop(step, rate.steps_at_a_time)
             before = self.ledger.seconds["train"]
@@ -148,6 +148,8 @@ class Trainer:
             if table.grows(step):
                 self._grow(step, outputs)
             outputs.boundary(self)
+        if int(self.progress.steps):  # the clock or a signal ended it between two evaluations
+            outputs.metrics(self._row(step))
 
     def _finished(self, step: int) -> bool:
         table = self.timetable
@@ -279,7 +281,7 @@ class Trainer:
             "bound": decision.bound,
             "train_loss": decision.loss,
             "hidden": list(architecture.widths),
-            "capacity": list(architecture.capacities),
+            "capacities": list(architecture.capacities),
             "parameters": architecture.parameters,
             "candidates": [c.to_json() for c in decision.candidates],
             "seconds": {"score": round(decision.seconds, 4)},
@@ -313,9 +315,9 @@ class Trainer:
 class _Rate:
     """How many steps to take in one dispatch: about a second's worth, so that signals are heard."""
 
-    def __init__(self) -> None:
+    def __init__(self, step: int) -> None:
         self.steps_at_a_time = 64
-        self._last = 0
+        self._last = step
 
     def saw(self, stop: int, seconds: float) -> None:
         """Learns from steps up to `stop` that took `seconds`."""

@@ -47,6 +47,10 @@ class Optimizer:
     fixed_input_factor: bool = False
 
 
+RISE = 25.0
+"""Peak of a one-cycle schedule over its start, at 10% of the steps."""
+
+
 def make_schedule(
     spec: ScheduleSpec, peak: float, total_steps: int | None, steps_per_epoch: int
 ) -> optax.Schedule:
@@ -63,9 +67,10 @@ def make_schedule(
     elif spec.kind == "cosine":
         rest = optax.cosine_decay_schedule(peak, max(total_steps - warmup, 1), alpha=spec.final)
     else:
-        final = max(1.0 / max(spec.final, 1e-4), 1.0)
+        # Optax counts the end from the start of the cycle, which is 25 times below the peak.
+        final = 1.0 / (RISE * max(spec.final, 1e-6))
         return optax.cosine_onecycle_schedule(
-            max(total_steps, 1), peak, pct_start=0.1, div_factor=25.0, final_div_factor=final
+            max(total_steps, 1), peak, pct_start=0.1, div_factor=RISE, final_div_factor=final
         )
     if warmup == 0:
         return rest

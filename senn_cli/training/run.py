@@ -13,17 +13,15 @@ import numpy as np
 from senn_cli.curvature.kronecker import Spectrum, second_moment, spectrum
 from senn_cli.data.dataset import Dataset
 from senn_cli.data.registry import load_dataset
-from senn_cli.errors import DataError, DivergedError
+from senn_cli.errors import DivergedError
 from senn_cli.growth.build import make_policy
-from senn_cli.growth.edits import CapacityRule
-from senn_cli.nets.architecture import Architecture, Layer
+from senn_cli.nets.architecture import Architecture
 from senn_cli.nets.initial import initial_parameters
 from senn_cli.nets.mlp import with_constant
-from senn_cli.runs.directory import RunDirectory
+from senn_cli.runs.directory import RunDirectory, require_free
 from senn_cli.runs.environment import environment
 from senn_cli.runs.weights import save_weights
 from senn_cli.spec import Spec, dump_spec
-from senn_cli.spec.network import NetworkSpec
 from senn_cli.training.arrays import Arrays, inputs, on_device
 from senn_cli.training.device import choose_device
 from senn_cli.training.evaluate import make_evaluate
@@ -31,11 +29,14 @@ from senn_cli.training.listener import Listener, Silent, Start
 from senn_cli.training.loop import Outputs, Timetable, Trainer
 from senn_cli.training.network import new_network
 from senn_cli.training.optimizer import make_optimizer
+from senn_cli.training.plan import (
+    LARGEST_SPECTRUM,
+    batch_size,
+    capacity_rule,
+    initial_architecture,
+)
 from senn_cli.training.programs import Ledger, Program
 from senn_cli.training.step import make_run_steps
-
-LARGEST_SPECTRUM = 4096
-"""Inputs above which their second moment is not eigendecomposed (its memory and time grow fast)."""
 
 EXPLODED = 100.0
 """Training has diverged when a batch's loss exceeds this many times the larger of 1 and the loss
@@ -80,6 +81,8 @@ def train_run(
       DivergedError: the run ended early; its directory keeps the last finite weights.
     """
     listener = listener if listener is not None else Silent()
+    if run_directory is not None:
+        require_free(run_directory)
     device = choose_device(spec.device, spec.gpu_memory, spec.deterministic)
     ledger = Ledger(announce=listener.phase)
     dataset = load_dataset(spec.data, spec.seed)
@@ -123,16 +126,11 @@ def assemble(spec: Spec, dataset: Dataset, ledger: Ledger) -> Trainer:
       DataError: a batch larger than the training part.
     """
     n = len(dataset.train)
-    batch = n if spec.training.batch_size == "full" else int(spec.training.batch_size)
-    if batch > n:
-        raise DataError(
-            f"training.batch_size is {batch}, but the training part has only {n} examples",
-            hint="lower training.batch_size, or write `batch_size: full`",
-        )
+    batch = batch_size(spec, n)
     timetable = make_timetable(spec, n // batch)
     optimizer = make_optimizer(spec.optimizer, dataset.task, timetable.total, n // batch)
-    rule = CapacityRule(capacity_multiple(spec.network), spec.network.capacity.growth)
-    architecture = initial_architecture(spec.network, dataset, rule)
+    rule = capacity_rule(spec.network, jax.default_backend())
+    architecture = initial_architecture(spec.network, dataset.inputs, dataset.outputs, rule)
     train = on_device(dataset, dataset.train)
     validation = None if dataset.validation is None else on_device(dataset, dataset.validation)
     evaluate = Program("evaluate", make_evaluate(dataset.task), ledger, static=(0,))
@@ -177,23 +175,6 @@ def make_timetable(spec: Spec, per_epoch: int) -> Timetable:
         grow_until=None if until is None else until.in_steps(per_epoch),
         layer_every=0 if cooldown is None else cooldown.in_steps(per_epoch),
     )
-
-
-def capacity_multiple(spec: NetworkSpec) -> int:
-    """What capacities are multiples of: small on a CPU, where spare neurons cost time."""
-    if spec.capacity.multiple != "auto":
-        return int(spec.capacity.multiple)
-    return 8 if jax.default_backend() == "cpu" else 64
-
-
-def initial_architecture(spec: NetworkSpec, dataset: Dataset, rule: CapacityRule) -> Architecture:
-    """The architecture that training starts from, with its capacities."""
-    capacities = spec.capacity.initial or [rule.room(width) for width in spec.hidden]
-    layers = tuple(
-        Layer(width, capacity, spec.activation)
-        for width, capacity in zip(spec.hidden, capacities, strict=True)
-    )
-    return Architecture(dataset.inputs, dataset.outputs, layers)
 
 
 def input_spectrum(train: Arrays, ledger: Ledger) -> Spectrum:

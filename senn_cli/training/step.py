@@ -134,10 +134,10 @@ def make_run_steps(
     """The function that takes many steps at once, to be compiled with its first argument static.
 
     Its arguments: `shape`; the state; the sums so far; `widths`; the training data; keys; the
-    fixed input factor or None; the step to stop at; the loss above which training has diverged. Batch b
-    of epoch e is a slice of a permutation that depends on (seed, e) alone, so how steps are grouped
-    into dispatches changes nothing. It stops before the first step that yields something not finite
-    and returns the state before it.
+    fixed input factor or None; the step to stop at; the loss above which training has diverged.
+    Batch b of epoch e is a slice of a permutation that depends on (seed, e) alone, so how steps are
+    grouped into dispatches changes nothing. It stops before the first step that yields something
+    not finite and returns the state before it.
     """
 
     def run_steps(

@@ -64,7 +64,8 @@ def states(nets: Any, rng: np.random.Generator, shape: Any, params: Any) -> dict
     second = jax.tree.map(np.square, second)
     adam = make_optimizer(AdamSpec(kind="adam"), "regression", 100, 10).transform.init(params)
     adam = (adam[0]._replace(count=np.int32(7), mu=first, nu=second), *adam[1:])
-    sgd = make_optimizer(SgdSpec(kind="sgd", momentum=0.9), "regression", 100, 10).transform.init(params)
+    momentum = SgdSpec(kind="sgd", momentum=0.9)
+    sgd = make_optimizer(momentum, "regression", 100, 10).transform.init(params)
     sgd = (sgd[0]._replace(trace=first), *sgd[1:])
     return {"adam": adam, "sgd": sgd}
 
@@ -165,9 +166,7 @@ def test_a_plain_gradient_changes_as_gradients_do(
         trace[f"map_{i}"]["bias"][:n_out] = g[0]
     edit = layer(rng, shape, index, side)
     after, new = carried((optax.TraceState(trace=trace),), params, shape, edit)
-    expected = loss_gradient(
-        nets, after, edit_parameters(params, shape, edit, after), x, y
-    )
+    expected = loss_gradient(nets, after, edit_parameters(params, shape, edit, after), x, y)
     fresh = index if side == "inputs" else index + 1
     for i, g in enumerate(expected):
         n_in, n_out = after.map_width(i)
@@ -218,9 +217,7 @@ def check_curvature(
     after = edit_architecture(shape, edit, CapacityRule(4, 0.5))
     new = edit_curvature(state, params, shape, edit, after)
     assert new is not None
-    expected = padded(
-        after, nets.factors(after, edit_parameters(params, shape, edit, after), x, v)
-    )
+    expected = padded(after, nets.factors(after, edit_parameters(params, shape, edit, after), x, v))
     assert set(new.factors) == set(expected.factors) == set(new.ages)
     for name, leaves in expected.factors.items():
         fresh = isinstance(edit, InsertLayer) and name == f"activation_{edit.map}"
@@ -281,7 +278,12 @@ def test_no_curvature_stays_none(nets: Any, rng: Any, shape: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "spec", [NaturalGradientSpec(momentum=0.9), AdamSpec(kind="adam"), SgdSpec(kind="sgd", momentum=0.9)]
+    "spec",
+    [
+        NaturalGradientSpec(momentum=0.9),
+        AdamSpec(kind="adam"),
+        SgdSpec(kind="sgd", momentum=0.9),
+    ],
 )
 def test_a_whole_network_through_many_edits(spec: Any, nets: Any, rng: Any, shape: Any) -> None:
     optimizer = make_optimizer(spec, "regression", 100, 10)

@@ -83,7 +83,7 @@ def test_everything_agrees_with_dense_jacobians(
 
     numpy_pass = nets.run(shape, params, x)
     for i in range(shape.maps):
-        n_in, n_out = shape.map_width(i)
+        n_out = shape.map_width(i)[1]
         g, s = np.zeros((N, n_out)), np.zeros((n_out, n_out))
         for row in range(N):
             j = np.asarray(jacobians[row][i])

@@ -47,6 +47,11 @@ def test_a_candidate_s_line_has_plain_values() -> None:
     }
 
 
+def test_a_ratio_to_nothing_has_no_number_in_json() -> None:
+    candidate = Candidate(Site("width", 0), 0.3, 0.2, 0.01, 0.0, 0.3, float("inf"), True)
+    assert candidate.to_json()["ratio"] is None
+
+
 def test_no_growth_decides_nothing(nets: Any) -> None:
     view: Any = View(
         architecture=nets.architecture(2, [(1, 1, "silu")], 1),
@@ -70,6 +75,7 @@ def test_a_policy_is_made_from_its_section(name: str, weights: str) -> None:
         policy=name,
         threshold=0.5,
         stop=0.1,
+        noise=2.0,
         samples=99,
         score_on="searched",
         bias_removed=False,
@@ -81,7 +87,8 @@ def test_a_policy_is_made_from_its_section(name: str, weights: str) -> None:
     policy = make_policy(spec, "classification", "softmax", Ledger())
     assert isinstance(policy, SennPolicy)
     s = policy.settings
-    assert (s.threshold, s.stop, s.samples, s.held_out) == (0.5, 0.1, 99, False)
+    assert (s.threshold, s.stop, s.noise) == (0.5, 0.1, 2.0)
+    assert (s.samples, s.held_out) == (99, False)
     assert (s.bias_removed, s.max_hidden, s.max_parameters) == (False, 20, 1000)
     assert (s.per_round, s.max_width, s.initial_coefficients) == (3, 7, True)
     assert (s.layer_cost, s.max_layers, s.singular_floor) == (2.0, 3, 0.1)

@@ -38,9 +38,7 @@ def problem(seed: int) -> Problem:
 
 
 def _prepare(a: Any, g: Any, s: Any, k: Any, m: Any, share_a: Any, share_s: Any) -> score.Target:
-    return score.prepare(
-        a, g, s, active_in=k, active_out=m, share_a=share_a, share_s=share_s
-    )
+    return score.prepare(a, g, s, active_in=k, active_out=m, share_a=share_a, share_s=share_s)
 
 
 prepare = jax.jit(_prepare)
@@ -59,9 +57,7 @@ def test_eta_is_the_trace_by_dense_solves(
 ) -> None:
     p = problem(seed)
     target = target_of(p, share_a, share_s)
-    assert float(target.eta) == pytest.approx(
-        dense.eta(p.a, p.g, p.s, share_a, share_s), rel=1e-8
-    )
+    assert float(target.eta) == pytest.approx(dense.eta(p.a, p.g, p.s, share_a, share_s), rel=1e-8)
 
 
 @settings(max_examples=15, deadline=None)
@@ -242,9 +238,7 @@ def test_the_bias_of_a_finite_sample_is_removed() -> None:
         )
 
     # Gradients that know nothing of any activation: whatever remains of a score is its bias.
-    raw, bias = jax.jit(lambda gs: jax.lax.map(one, gs, batch_size=100))(
-        rng.standard_normal((draws, n, M))
-    )
+    raw, bias = jax.jit(lambda gs: jax.lax.map(one, gs))(rng.standard_normal((draws, n, M)))
     raw, left = np.asarray(raw), np.asarray(raw - bias)
     error = left.std(axis=0) / np.sqrt(draws)
     assert np.all(np.abs(left.mean(axis=0)) < 4 * error)

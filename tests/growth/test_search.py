@@ -19,7 +19,7 @@ from senn_cli.growth.search import (
     whitening,
 )
 
-pytestmark = pytest.mark.usefixtures("double")
+pytestmark = pytest.mark.usefixtures("double", "quick_compilation")
 
 N, D, M, ROOM = 600, 5, 3, 4
 KEY = 7
@@ -133,6 +133,24 @@ def test_few_proposals_and_one_output() -> None:
     found = width_search(u, r[:, :1], 1 + D, "rational", settings)
     assert found.weights.shape == (3, 1 + D)
     assert np.all(np.isfinite(found.weights)) and np.all(np.isfinite(found.coefficients))
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="starts are scaled to unit length over directions that nothing uses",
+)
+def test_spare_capacity_leaves_the_starts_at_their_scale() -> None:
+    u = source()
+    _, r = planted("rational", u)
+    settings = replace(WIDTH, proposals=64, polished=64, steps=1, rank=32, learning_rate=1e-9)
+    spreads = []
+    for room in (0, 26):
+        wide = np.pad(u, ((0, 0), (0, room)))
+        found = width_search(wide, r, 1 + D, "rational", settings)
+        # Standard deviations of the pre-activations from which polishing starts.
+        spreads.append(np.median(np.std(wide @ np.asarray(found.weights).T, axis=0)))
+    assert spreads[1] == pytest.approx(spreads[0], rel=0.25)
 
 
 def test_whitened_inputs_have_unit_second_moment() -> None:

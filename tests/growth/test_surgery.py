@@ -117,7 +117,9 @@ def test_an_inserted_layer_keeps_the_function(
 
 
 @pytest.mark.xfail(
-    strict=True, reason="the default singular_floor of 1e-3 lets single precision lose digits"
+    strict=True,
+    raises=AssertionError,
+    reason="the default singular_floor of 1e-3 lets single precision lose digits",
 )
 def test_the_default_floor_keeps_the_function_in_single_precision(nets: Any) -> None:
     rng = np.random.default_rng(0)

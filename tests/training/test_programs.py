@@ -119,7 +119,7 @@ def test_a_program_may_take_its_arguments_buffers() -> None:
 
 def test_growth_within_capacity_compiles_nothing() -> None:
     rng = np.random.default_rng(0)
-    architecture = Architecture(3, 2, (Layer(3, 8, "rational"), Layer(2, 4, "rational")))
+    architecture = Architecture(3, 2, (Layer(3, 8, "rational"),))
     optimizer = make_optimizer(NaturalGradientSpec(), "classification", 100, 4)
     data = jax.device_put(
         Arrays(
@@ -157,19 +157,18 @@ def test_growth_within_capacity_compiles_nothing() -> None:
         assert int(progress.fault) == 0
         return Network(network.architecture, state, network.widths)
 
-    def grown(network: Network, layer: int, count: int) -> Network:
-        n_in = network.architecture.map_width(layer)[0]
-        kernel, bias, coefficients = draw_neurons(rng, n_in, count, "rational")
-        edit = AddNeurons(layer, np.concatenate([bias[None], kernel]), coefficients)
+    def grown(network: Network, count: int) -> Network:
+        kernel, bias, coefficients = draw_neurons(rng, 3, count, "rational")
+        edit = AddNeurons(0, np.concatenate([bias[None], kernel]), coefficients)
         return apply_edits(network, [edit], optimizer, CapacityRule(4, 0.5))
 
     network = turn(new_network(architecture, initial_parameters(architecture, 0), optimizer))
     assert ledger.compiled == {"train": 1, "evaluate": 1}
     with compilations() as found:
         network = turn(turn(network))
-        for layer, count in ((0, 1), (1, 2), (0, 4)):
-            network = turn(grown(network, layer, count))
-    assert network.architecture.widths == (8, 4)
+        for count in (1, 4):
+            network = turn(grown(network, count))
+    assert network.architecture.widths == (8,)
     assert found == [] and ledger.compilations == 2
 
     with compilations() as found:

@@ -60,7 +60,7 @@ training: {epochs: 3, batch_size: 30}
 
 EVENT = {
     "step", "epoch", "edit", "accepted", "reason", "threshold", "stop", "bound", "train_loss",
-    "hidden", "capacity", "parameters", "candidates", "seconds",
+    "hidden", "capacities", "parameters", "candidates", "seconds",
 }  # fmt: skip
 CHOSEN = {"site", "delta_eta", "delta_eta_lower", "bias", "eta", "score", "ratio"}
 PLACE = {
@@ -226,7 +226,7 @@ def test_events_have_the_documented_fields(either: Watch) -> None:
         assert event.keys() == wanted
         assert all(candidate.keys() == CANDIDATE for candidate in event["candidates"])
         assert event["seconds"].keys() >= {"score"}
-        assert all(w <= c for w, c in zip(event["hidden"], event["capacity"], strict=True))
+        assert all(w <= c for w, c in zip(event["hidden"], event["capacities"], strict=True))
     added = [event for event in events if event["edit"] == "add_neurons"]
     assert added
     assert all(event["predicted_gain"] == event["delta_eta"] / 2 for event in added)

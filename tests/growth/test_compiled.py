@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from senn_cli.growth import score
+from senn_cli.growth.compiled import ROOM, Compiled
+from senn_cli.growth.objective import Neurons
+from senn_cli.growth.search import WidthSearch
+from senn_cli.randomness import key_data
+from senn_cli.training.arrays import Arrays
+from senn_cli.training.programs import Ledger
+
+N, INPUTS, OUTPUTS, P = 60, 3, 4, 5
+HIDDEN = [(2, 4, "rational"), (3, 5, "silu")]
+
+
+class Setting:
+    """A classifier, its data on the device, and the programs that look at it."""
+
+    def __init__(self, nets: Any) -> None:
+        rng = np.random.default_rng(0)
+        self.ledger = Ledger()
+        self.compiled = Compiled(
+            self.ledger, "classification", "softmax", damping_a=1e-3, damping_s=1e-3
+        )
+        self.shape = nets.architecture(INPUTS, HIDDEN, OUTPUTS)
+        self.params = nets.draw(rng, self.shape, np.float32)
+        self.x = rng.integers(0, 256, (N, INPUTS)).astype(np.uint8)
+        self.y = rng.integers(0, OUTPUTS, N).astype(np.int32)
+        self.seen = nets.run(self.shape, self.params, ((self.x - 100.0) * 0.02).astype(np.float32))
+        self.sample = self.observe(np.arange(N))
+
+    def observe(self, rows: np.ndarray) -> Any:
+        data = Arrays(
+            *(jnp.asarray(v) for v in (self.x, self.y)),
+            shift=jnp.full(INPUTS, 100.0),
+            scale=jnp.full(INPUTS, 0.02),
+            target_shift=jnp.zeros(1),
+            target_scale=jnp.ones(1),
+        )
+        widths = jnp.asarray(self.shape.widths, jnp.int32)
+        params = jax.device_put(self.params)
+        return self.compiled.observe(
+            self.shape.shape(), params, widths, data, rows.astype(np.int32)
+        )
+
+    def target(self, index: int) -> score.Target:
+        n_in, n_out = self.shape.map_width(index)
+        s = self.sample
+        return self.compiled.target(
+            s.a[index], s.g[index], s.s[index], np.int32(1 + n_in), np.int32(n_out)
+        )
+
+
+@pytest.fixture(scope="module")
+def setting(nets: Any) -> Setting:
+    return Setting(nets)
+
+
+def test_a_sample_is_what_the_chosen_rows_say(setting: Setting) -> None:
+    s, seen = setting.sample, setting.seen
+    for i in range(setting.shape.maps):
+        n_in, n_out = setting.shape.map_width(i)
+        cap_in, cap_out = setting.shape.map_capacity(i)
+        np.testing.assert_allclose(s.reads[i][:, : 1 + n_in], seen.reads[i], rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(s.yields[i][:, 1 : 1 + n_out], seen.z[i], rtol=1e-4, atol=1e-5)
+        np.testing.assert_array_equal(s.yields[i][:, 0], 1.0)
+        room = 0 if i == 0 else ROOM  # network inputs do not grow
+        assert s.a[i].shape == (N, 1 + cap_in + room)
+        assert s.yields[i].shape == (N, 1 + cap_out)
+        np.testing.assert_array_equal(s.a[i][:, : 1 + cap_in], s.reads[i])
+        assert not np.any(s.a[i][:, 1 + n_in :]) and not np.any(s.yields[i][:, 1 + n_out :])
+    log_p = seen.outputs - np.log(np.exp(seen.outputs).sum(axis=1, keepdims=True))
+    assert float(s.loss) == pytest.approx(-np.mean(log_p[np.arange(N), setting.y]), rel=1e-4)
+    turned = setting.observe(np.arange(N)[::-1])
+    np.testing.assert_allclose(turned.g[1], s.g[1][::-1], rtol=1e-4, atol=1e-6)
+
+
+def test_scores_of_neurons_are_those_of_their_activations(setting: Setting, nets: Any) -> None:
+    rng = np.random.default_rng(1)
+    u = np.asarray(setting.sample.reads[0])
+    weights = rng.standard_normal((P, u.shape[1])).astype(np.float32)
+    coefficients = rng.standard_normal((P, 3)).astype(np.float32)
+    target = setting.target(1)
+    gain = setting.compiled.score_width(target, u, Neurons(weights, coefficients), "rational")
+    z = u @ weights.T
+    phi = np.stack([z, 1 / (1 + z**2), z / (1 + z**2)], axis=-1)
+    expected = score.gain_of_neurons(target, jnp.einsum("npk,pk->np", phi, coefficients))
+    for ours, theirs in zip(gain, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-3)
+
+
+def test_scores_of_layers_are_those_of_their_activations(setting: Setting) -> None:
+    rng = np.random.default_rng(2)
+    v = np.asarray(setting.sample.reads[1])
+    q = v.shape[1] - 1
+    weights = rng.standard_normal((2, q, 1 + q)).astype(np.float32)
+    coefficients = rng.standard_normal((2, q, 3)).astype(np.float32)
+    target, active = setting.target(1), setting.shape.widths[0]
+    gain = setting.compiled.score_depth(target, v, Neurons(weights, coefficients), np.int32(active))
+    for i in range(2):
+        z = v @ weights[i, :active].T
+        phi = np.stack([z, 1 / (1 + z**2), z / (1 + z**2)], axis=-1)
+        a_q = np.einsum("nqk,qk->nq", phi, coefficients[i, :active])
+        expected = score.gain_of_layer(target, jnp.asarray(a_q))
+        for ours, theirs in zip(gain, expected, strict=True):
+            assert float(ours[i]) == pytest.approx(float(theirs), rel=5e-3)
+
+
+def test_an_accepted_neuron_joins_the_activations(setting: Setting) -> None:
+    rng = np.random.default_rng(3)
+    u, a = np.asarray(setting.sample.reads[0]), np.asarray(setting.sample.a[1])
+    neuron = Neurons(
+        rng.standard_normal((1, u.shape[1])).astype(np.float32),
+        rng.standard_normal((1, 3)).astype(np.float32),
+    )
+    grown, moments = setting.compiled.append(a, u, neuron, np.int32(3), "silu")
+    z = u @ neuron.weights[0]
+    expected = a.copy()
+    expected[:, 3] = z / (1 + np.exp(-z))
+    np.testing.assert_allclose(grown, expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(moments, expected.T @ expected[:, 3] / N, rtol=1e-4, atol=1e-5)
+    # Once it is there, a copy of it scores nothing but damping.
+    n = setting.shape.widths[0]
+    before = setting.target(1)
+    after = setting.compiled.target(
+        grown, setting.sample.g[1], setting.sample.s[1], np.int32(2 + n), np.int32(3)
+    )
+    gains = [
+        float(setting.compiled.score_width(t, u, neuron, "silu").exact[0]) for t in (before, after)
+    ]
+    assert gains[0] > 0 and gains[1] < 0.02 * gains[0]
+
+
+def test_growth_within_the_capacity_compiles_nothing(setting: Setting) -> None:
+    u = setting.sample.reads[0]
+    settings = WidthSearch("closed_form", 8, 2, 2, 4, 0.1, 1.0)
+
+    def search(active: int, seed: int) -> Neurons:
+        key = key_data(seed, "test", 0)
+        residual = setting.target(1).residual
+        return setting.compiled.search_width(
+            key, u, None, residual, np.int32(active), "rational", settings
+        )
+
+    first, again = search(4, 0), search(4, 0)
+    np.testing.assert_array_equal(first.weights, again.weights)
+    before = dict(setting.ledger.compiled)
+    assert before["search_width"] == 1
+    other = search(3, 1)
+    assert np.any(other.weights != first.weights)
+    setting.shape = setting.shape.with_layer(0, width=3)
+    setting.observe(np.arange(N))
+    setting.target(1)
+    setting.shape = setting.shape.with_layer(0, width=2)
+    assert setting.ledger.compiled == before
+
+
+def test_the_inputs_spectrum_may_be_known_beforehand(setting: Setting) -> None:
+    u = np.asarray(setting.sample.reads[0])
+    settings = WidthSearch("closed_form", 8, 2, 2, 4, 0.1, 1.0)
+    residual = setting.target(1).residual
+    found = [
+        setting.compiled.search_width(
+            key_data(0, "test", 0), u, known, residual, np.int32(4), "rational", settings
+        )
+        for known in (None, jnp.linalg.eigh(u.T @ u / N))
+    ]
+    np.testing.assert_allclose(found[0].weights, found[1].weights, rtol=0.02, atol=0.02)
