@@ -129,9 +129,9 @@ def mala(
         yes = jnp.log(uniform) < log_ratio  # False where the ratio is NaN
         accepted = accepted + yes
         adapt = (index + 1) % 10 == 0
-        factor = jnp.where(accepted / 10.0 > target_acceptance, 3.0, 1.0 / 3.0)
-        # Within 0.1 of the target the step size stays.
-        factor = jnp.where(jnp.abs(accepted / 10.0 - target_acceptance) <= 0.1, 1.0, factor)
+        # Of 10 proposals, one more or less than wanted leaves the step size as it is.
+        surplus = accepted - round(10 * target_acceptance)
+        factor = jnp.where(surplus > 1, 3.0, jnp.where(surplus < -1, 1.0 / 3.0, 1.0))
         return (
             _select(yes, trial, p),
             jnp.where(yes, trial_value, value),

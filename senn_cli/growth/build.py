@@ -6,7 +6,8 @@ from senn_cli.curvature.metric import Metric
 from senn_cli.growth.compiled import Compiled
 from senn_cli.growth.policy import NoGrowth, Policy
 from senn_cli.growth.search import DepthSearch, WidthSearch
-from senn_cli.growth.senn import SennPolicy, SennSettings
+from senn_cli.growth.senn import SennPolicy
+from senn_cli.growth.settings import SennSettings
 from senn_cli.spec.expansion import DepthSpec, ExpansionSpec, WidthSpec
 from senn_cli.training.objective import Task
 from senn_cli.training.programs import Ledger

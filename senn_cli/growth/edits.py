@@ -90,9 +90,13 @@ class CapacityRule:
 
 
 def floored(kernel: np.ndarray, floor: float) -> np.ndarray:
-    """`kernel` (q, q) with singular values of at least `floor` times their mean (appendix B)."""
+    """`kernel` (q, q) with singular values of at least `floor` times their mean (appendix B).
+
+    Or times 1 where that is larger: beside biases of order one, a kernel that is small as a whole
+    would lose the function's precision just as one with a small singular value does.
+    """
     u, values, vt = np.linalg.svd(np.asarray(kernel, np.float64))
-    result: np.ndarray = (u * np.maximum(values, floor * values.mean())) @ vt
+    result: np.ndarray = (u * np.maximum(values, floor * max(values.mean(), 1.0))) @ vt
     return result
 
 

@@ -48,17 +48,22 @@ class DepthSearch:
     log_determinant: float
 
 
-def whitening(values: jax.Array, vectors: jax.Array, rank: int) -> jax.Array:
+def whitening(values: jax.Array, vectors: jax.Array, rank: int) -> tuple[jax.Array, jax.Array]:
     """A map `(d, rank)` onto the leading principal components, scaled to unit second moment.
 
     Searching in these coordinates is preconditioning: all directions have the same scale.
 
     Args:
       values, vectors: spectrum of the source's second moment, ascending.
+
+    Returns:
+      The map, and which of its columns are usable; the others, where the source has no variance
+      or no columns in use, are zero.
     """
     values, vectors = values[-rank:], vectors[:, -rank:]
     usable = values > 1e-5 * values[-1]
-    return jnp.where(usable, vectors / jnp.sqrt(jnp.where(usable, values, 1.0)), 0.0)
+    scaled = vectors / jnp.sqrt(jnp.where(usable, values, 1.0))
+    return jnp.where(usable, scaled, 0.0), usable
 
 
 def _initial_neurons(
@@ -134,8 +139,9 @@ def search_neurons(
         return Neurons(*result)
 
     size = min(GROUP, settings.proposals)
-    groups = settings.proposals // size
-    grouped = jax.tree.map(lambda x: x[: groups * size].reshape(groups, size, -1), start)
+    groups = -(-settings.proposals // size)
+    filled = jnp.arange(groups * size) % settings.proposals  # the last group is filled up
+    grouped = jax.tree.map(lambda x: x[filled].reshape(groups, size, -1), start)
     keys = jax.random.split(jax.random.fold_in(key, 1), groups)
     found = jax.lax.map(improve, (keys, grouped))
     found = jax.tree.map(lambda x: x.reshape(groups * size, -1), found)
@@ -160,12 +166,13 @@ def _closed_form_search(
 ) -> Neurons:
     """Screen many by the closed form, polish the best with Adam in whitened coordinates."""
     rank = min(settings.rank, u.shape[1])
-    basis = whitening(*spectrum, rank)
+    basis, usable = whitening(*spectrum, rank)
     w = u @ basis
     v = jnp.concatenate([jnp.ones((u.shape[0], 1), u.dtype), w], axis=1)
     spectral = min(settings.polished // 2, rank)
     k_direction, k_scale, k_bias = jax.random.split(key, 3)
     drawn = jax.random.normal(k_direction, (settings.proposals, rank), u.dtype)
+    drawn = jnp.where(usable, drawn, 0.0)
     drawn = drawn / jnp.linalg.norm(drawn, axis=1, keepdims=True)
     # Length of the weights = standard deviation of the pre-activations, from nearly linear to wild.
     scale = jnp.exp(jax.random.uniform(k_scale, (settings.proposals, 1), u.dtype, -0.7, 1.1))
@@ -173,7 +180,10 @@ def _closed_form_search(
     starts = jnp.concatenate([bias, drawn * scale], axis=1)
     _, scores = objective.closed_form(activation, starts, v, residual)
     screened = _best(scores, Neurons(starts, starts), settings.polished - spectral).weights
-    directions = _spectral_starts(w, residual, spectral)
+    directions = jnp.where(usable, _spectral_starts(w, residual, spectral), 0.0)
+    # Where there are fewer directions than asked for, the rest is noise in unusable ones.
+    length = jnp.linalg.norm(directions, axis=1, keepdims=True)
+    directions = jnp.where(length > 0.5, directions / length, drawn[:spectral])
     directions = jnp.pad(directions, ((0, 0), (1, 0)))
     start = jnp.concatenate([screened, directions], axis=0)
 

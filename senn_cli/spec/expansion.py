@@ -100,7 +100,9 @@ class DepthSpec(_Switched):
         description="Weight of the log-determinant that keeps a layer's matrix invertible.",
     )
     singular_floor: _NotNegative = Field(
-        default=1e-3, description="Smallest singular value allowed in a new layer's matrix."
+        default=0.05,
+        description="Smallest singular value of a new layer's matrix as a share of their mean; the "
+        "paper has 1e-3, with which single precision does not keep the function to 1e-5.",
     )
 
 

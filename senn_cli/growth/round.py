@@ -1,0 +1,321 @@
+"""One growth round of the policy `senn`: search, score, accept, take the residual anew."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import jax
+import numpy as np
+
+from senn_cli.growth.compiled import ROOM, Compiled, Sample
+from senn_cli.growth.edits import AddNeurons, Edit, InsertLayer, floored
+from senn_cli.growth.objective import Neurons
+from senn_cli.growth.policy import Candidate, Decision, Round, Site, View, sites
+from senn_cli.growth.score import Target
+from senn_cli.growth.settings import SennSettings
+from senn_cli.nets.architecture import Activation, Architecture, Layer
+from senn_cli.nets.initial import draw_neurons
+from senn_cli.randomness import key_data, numpy_generator
+from senn_cli.training.arrays import examples
+
+
+@dataclass
+class _Pool:
+    """Proposals at one site and the best one's fate on the deciding sample."""
+
+    proposals: Neurons
+    best: Candidate
+    index: int
+    bound: float
+
+
+class Observed:
+    """A sample with the targets prepared from it; both change as neurons are added in the round."""
+
+    def __init__(self, compiled: Compiled, sample: Sample) -> None:
+        self.compiled, self.sample = compiled, sample
+        self.a = list(sample.a)
+        self._targets: dict[int, Target] = {}
+
+    def target(self, index: int, active_in: int, active_out: int) -> Target:
+        """Map `index`, of whose inputs (the constant not counted) `active_in` are in use."""
+        if index not in self._targets:
+            self._targets[index] = self.compiled.target(
+                self.a[index],
+                self.sample.g[index],
+                self.sample.s[index],
+                np.int32(1 + active_in),
+                np.int32(active_out),
+            )
+        return self._targets[index]
+
+    def source(self, site: Site) -> jax.Array:
+        """What proposals at `site` read, the constant in front."""
+        if site.kind == "width" or site.side == "inputs":
+            return self.sample.reads[site.index]
+        return self.sample.yields[site.index]
+
+    def append(
+        self, site: Site, neuron: Neurons, column: int, activation: Activation
+    ) -> np.ndarray:
+        """Adds a neuron's activations as a column; returns their moments with all columns."""
+        self.a[site.target], moments = self.compiled.append(
+            self.a[site.target], self.source(site), neuron, np.int32(column), activation
+        )
+        self._targets.pop(site.target, None)
+        return np.asarray(moments)
+
+
+class GrowthRound:
+    """One round in progress: two samples, and the proposals at every site."""
+
+    def __init__(self, settings: SennSettings, compiled: Compiled, view: View) -> None:
+        self.settings, self.compiled, self.view = settings, compiled, view
+        self.started = time.perf_counter()
+        self.widths = list(view.architecture.widths)
+        self.room = [ROOM + h.capacity - h.width for h in view.architecture.hidden]
+        self.searched, self.scored = self._samples()
+        as_proposed = self.settings.weights == "score" and not self.settings.initial_coefficients
+        # What is really added, for its moments; another sample only where that differs.
+        self.placed = self.scored if as_proposed else Observed(self.compiled, self.scored.sample)
+        self.searches = 0
+        self.pools: dict[Site, _Pool] = {}
+
+    def _samples(self) -> tuple[Observed, Observed]:
+        """The sample to search on and the sample to decide on, disjoint where `held_out`."""
+        view, n, wanted = self.view, examples(self.view.data), self.settings.samples
+        count = min(wanted, n // 2) if self.settings.held_out else min(wanted, n)
+        order = numpy_generator(view.seed, "growth sample", view.step).permutation(n)
+        order = order.astype(np.int32)
+
+        def look(rows: np.ndarray) -> Observed:
+            shape = view.architecture.shape()
+            args = (shape, view.params, view.widths, view.data, rows)
+            return Observed(self.compiled, self.compiled.observe(*args))
+
+        second = order[count : 2 * count] if self.settings.held_out else order[:count]
+        return look(order[:count]), look(second)
+
+    def _target(self, observed: Observed, site: Site) -> Target:
+        sizes = (self.view.architecture.inputs, *self.widths, self.view.architecture.outputs)
+        return observed.target(site.target, sizes[site.target], sizes[site.target + 1])
+
+    def _proposed_for(self, site: Site) -> int:
+        """Columns of the site's source in use, the constant not counted."""
+        return self.view.architecture.map_width(site.index)[site.side == "outputs"]
+
+    def _architecture(self) -> Architecture:
+        """The architecture with the neurons accepted so far in this round."""
+        grown = self.view.architecture
+        for index, width in enumerate(self.widths):
+            capacity = max(width, grown.hidden[index].capacity)
+            grown = grown.with_layer(index, width=width, capacity=capacity)
+        return grown
+
+    def _allowed_sites(self) -> tuple[Site, ...]:
+        s, now = self.settings, self._architecture()
+        depth = s.depth is not None and self.view.layer_allowed
+        found = sites(self.view.architecture, width=s.width is not None, depth=depth)
+        return tuple(site for site in found if self.settings.allows(now, _after(now, site)))
+
+    def run(self) -> Round:
+        """The decisions up to a rejection, an inserted layer or a full capacity."""
+        decisions: list[Decision] = []
+        loss = float(self.scored.sample.loss)
+        while True:
+            allowed = self._allowed_sites()
+            for site in allowed:
+                if site not in self.pools:
+                    self.pools[site] = self._search(site)
+            ranked = sorted((self.pools[site].best for site in allowed), key=lambda c: -c.score)
+            passing = [c for c in ranked if c.passes]
+            if not passing:
+                reason = _why_not(ranked, self.settings.threshold, self.settings.stop)
+                decisions.append(self._rejection(reason, tuple(ranked), loss))
+                return Round(tuple(decisions))
+            chosen = passing[0]
+            ordered = (chosen, *(c for c in ranked if c is not chosen))
+            bound = self.pools[chosen.site].bound
+            edit = self._accept(chosen.site)
+            decisions.append(
+                Decision(
+                    edit=edit,
+                    reason=f"ratio {chosen.ratio:.3g} > tau and score {chosen.score:.3g} > alpha",
+                    candidates=ordered,
+                    threshold=self.settings.threshold,
+                    stop=self.settings.stop,
+                    loss=loss,
+                    bound=bound,
+                    seconds=time.perf_counter() - self.started,
+                )
+            )
+            self.started = time.perf_counter()
+            if isinstance(edit, InsertLayer):
+                return Round(tuple(decisions))  # at most one layer a round
+            added = self.view.added + len(decisions)
+            full = self.settings.exhausted(self._architecture(), added)
+            if full is not None:
+                decisions.append(self._rejection(full, (), loss))
+                return Round(tuple(decisions))
+            if self.room[chosen.site.index] == 0:
+                return Round(tuple(decisions), finished=False)
+
+    def _rejection(self, reason: str, candidates: tuple[Candidate, ...], loss: float) -> Decision:
+        return Decision(
+            edit=None,
+            reason=reason,
+            candidates=candidates,
+            threshold=self.settings.threshold,
+            stop=self.settings.stop,
+            loss=loss,
+            seconds=time.perf_counter() - self.started,
+        )
+
+    def _search(self, site: Site) -> _Pool:
+        """New proposals at `site`, scored."""
+        s, view = self.settings, self.view
+        purpose = f"search {site.kind} {site.index} {view.asked} {self.searches}"
+        self.searches += 1
+        key = key_data(view.seed, purpose, view.step)
+        residual = self._target(self.searched, site).residual
+        source, active = self.searched.source(site), self._proposed_for(site)
+        if site.kind == "width":
+            activation = view.architecture.hidden[site.index].activation
+            spectrum = view.input_spectrum if site.index == 0 else None
+            proposals = self.compiled.search_width(
+                key, source, spectrum, residual, np.int32(1 + active), activation, s.width
+            )
+        else:
+            proposals = self.compiled.search_depth(key, source, residual, np.int32(active), s.depth)
+        return self._score(site, proposals)
+
+    def _score(self, site: Site, proposals: Neurons) -> _Pool:
+        """The best of `proposals` on the deciding sample."""
+        s = self.settings
+        target, source = self._target(self.scored, site), self.scored.source(site)
+        if site.kind == "width":
+            activation = self.view.architecture.hidden[site.index].activation
+            gain = self.compiled.score_width(target, source, proposals, activation)
+        else:
+            active = np.int32(self._proposed_for(site))
+            gain = self.compiled.score_depth(target, source, proposals, active)
+        exact, bias = np.asarray(gain.exact), np.asarray(gain.bias)
+        value = exact - bias if s.bias_removed else exact
+        value = np.where(np.isfinite(value), value, -np.inf)
+        index = int(np.argmax(value))
+        # eta_c keeps its bias: on data that training has converged on, the rest is close to zero,
+        # and a ratio to nothing would let every proposal pass tau.
+        eta = float(target.eta)
+        delta = float(value[index])
+        score = delta / (s.layer_cost if site.kind == "depth" else 1.0)
+        ratio = score / eta if eta > 0 else (np.inf if score > 0 else 0.0)
+        candidate = Candidate(
+            site=site,
+            delta_eta=delta,
+            delta_eta_lower=float(np.asarray(gain.lower)[index]),
+            bias=float(bias[index]),
+            eta=eta,
+            score=score,
+            ratio=float(ratio),
+            passes=bool(
+                ratio > s.threshold and score > s.stop and delta > s.noise * float(bias[index])
+            ),
+        )
+        return _Pool(proposals, candidate, index, float(target.bound))
+
+    def _accept(self, site: Site) -> Edit:
+        pool = self.pools[site]
+        weights = np.asarray(pool.proposals.weights)[pool.index]
+        coefficients = np.asarray(pool.proposals.coefficients)[pool.index]
+        if site.kind == "depth":
+            return self._layer(site, weights)
+        return self._neuron(site, weights, coefficients)
+
+    def _layer(self, site: Site, weights: np.ndarray) -> InsertLayer:
+        """The proposed W_q, invertible, in the orientation of `InsertLayer`."""
+        proposed = self._proposed_for(site)
+        # Neurons added in this round were not proposed for: the identity carries them through.
+        sizes = (self.view.architecture.inputs, *self.widths, self.view.architecture.outputs)
+        q = sizes[site.index + (site.side == "outputs")]
+        if self.settings.weights == "random":
+            rng = numpy_generator(self.view.seed, "random layer", self.view.step)
+            kernel, bias, _ = draw_neurons(rng, q, q, "rational")
+        else:
+            kernel, bias = np.eye(q), np.zeros(q)
+            kernel[:proposed, :proposed] = weights[:proposed, 1 : 1 + proposed].T
+            bias[:proposed] = weights[:proposed, 0]
+        kernel = floored(kernel, self.settings.singular_floor)
+        assert site.side is not None
+        return InsertLayer(site.index, site.side, np.concatenate([bias[None], kernel]))
+
+    def _neuron(self, site: Site, weights: np.ndarray, coefficients: np.ndarray) -> AddNeurons:
+        """The edit for one neuron; the activations of the proposal join both samples."""
+        layer = self.view.architecture.hidden[site.index]
+        width = self.widths[site.index]
+        readable = self.scored.source(site).shape[1]
+        weights = weights[:readable]
+        proposal = Neurons(weights[None], coefficients[None])
+        self.searched.append(site, proposal, 1 + width, layer.activation)
+        moments = self.scored.append(site, proposal, 1 + width, layer.activation)
+        if self.placed is not self.scored:
+            # The control's neurons leave the score's gain where it was: were they to join the
+            # samples, the same proposal would be accepted for ever.
+            weights, coefficients = self._control(site, weights, coefficients)
+            placed = Neurons(weights[None], coefficients[None])
+            moments = self.placed.append(site, placed, 1 + width, layer.activation)
+        n_in = (self.view.architecture.inputs, *self.widths)[site.index]
+        weights = np.pad(weights, (0, max(0, 1 + n_in - readable)))
+        self.widths[site.index] += 1
+        self.room[site.index] -= 1
+        # The same target again, with a smaller residual. First the proposals at hand; a new search
+        # only here, and only when none of them passes any longer.
+        for other in list(self.pools):
+            if other.target == site.target:
+                self.pools[other] = self._score(other, self.pools[other].proposals)
+        if not self.pools[site].best.passes:
+            del self.pools[site]
+        return AddNeurons(
+            layer=site.index,
+            weights=weights[: 1 + n_in, None],
+            coefficients=coefficients[:, None] if layer.activation == "rational" else None,
+            moments=moments[: 1 + width + 1, None],
+        )
+
+    def _control(
+        self, site: Site, weights: np.ndarray, coefficients: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Weights and coefficients with what the settings want from the initial distribution."""
+        layer, width = self.view.architecture.hidden[site.index], self.widths[site.index]
+        n_in = self._proposed_for(site)
+        rng = numpy_generator(self.view.seed, f"random {site.index} {width}", self.view.step)
+        kernel, bias, drawn = draw_neurons(rng, n_in, 1, layer.activation)
+        if drawn is not None:
+            coefficients = drawn[:, 0]
+        if self.settings.weights == "random":
+            weights = np.zeros_like(weights)
+            weights[0], weights[1 : 1 + n_in] = bias[0], kernel[:, 0]
+        return weights, coefficients
+
+
+def _after(architecture: Architecture, site: Site) -> Architecture:
+    """The architecture after one addition at `site`, without spare capacity for it."""
+    if site.kind == "width":
+        layer = architecture.hidden[site.index]
+        width = layer.width + 1
+        return architecture.with_layer(site.index, width=width, capacity=max(width, layer.capacity))
+    q = architecture.map_width(site.index)[site.side == "outputs"]
+    hidden = list(architecture.hidden)
+    hidden.insert(site.index, Layer(q, q, "rational"))
+    return replace(architecture, hidden=tuple(hidden))
+
+
+def _why_not(ranked: list[Candidate], threshold: float, stop: float) -> str:
+    if not ranked:
+        return "no site allows an addition"
+    best = ranked[0]
+    if best.score <= stop:
+        return f"score {best.score:.3g} of {best.site} is not above alpha = {stop:g}"
+    if best.ratio <= threshold:
+        return f"ratio {best.ratio:.3g} of {best.site} is not above tau = {threshold:g}"
+    return f"Delta eta {best.delta_eta:.3g} of {best.site} is within its noise, {best.bias:.3g}"
