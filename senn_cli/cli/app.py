@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from senn_cli.cli import console, data, doctor, new, schema, train, validate
+from senn_cli.cli import console, data, doctor, new, resume, schema, train, validate
 from senn_cli.errors import SennError
 
 
@@ -43,6 +43,7 @@ app = typer.Typer(
 # The verbs, in the order of the help. Their modules import no JAX; their bodies may.
 for _name, _verb in (
     ("train", train.train),
+    ("resume", resume.resume),
     ("new", new.new),
     ("validate", validate.validate),
     ("schema", schema.schema),

@@ -102,6 +102,10 @@ class Terminal:
             if event.get("hidden") is not None:
                 self._row = {**self._row, "hidden": event["hidden"]}
 
+    def note(self, text: str) -> None:
+        """Prints a sentence above the view."""
+        self._print(text, style="yellow")
+
     def end(self, summary: Mapping[str, Any]) -> None:
         """Removes the view; the summary is printed elsewhere."""
         self.close()
@@ -197,6 +201,10 @@ class Plain:
         """Writes an accepted growth event."""
         if event.get("accepted"):
             self._write(growth(event))
+
+    def note(self, text: str) -> None:
+        """Writes a sentence."""
+        self._write(text)
 
     def end(self, summary: Mapping[str, Any]) -> None:
         """Writes the last row, if it was held back, and that the run has ended."""

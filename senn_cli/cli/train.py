@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from senn_cli.cli.follow import QuietOption, UntilOption, follow, until_of, write
 from senn_cli.cli.validate import SetOption
-from senn_cli.errors import DivergedError, UsageError
+from senn_cli.errors import UsageError
 
 if TYPE_CHECKING:
     from senn_cli.spec import Spec
-    from senn_cli.training.listener import Listener, Start
+
+
+class _Resume(StrEnum):
+    AUTO = "auto"
 
 
 def train(
@@ -55,22 +58,28 @@ def train(
             help="Load the data, print layers, steps and memory, and stop; nothing is written.",
         ),
     ] = False,
-    quiet: Annotated[
-        bool,
+    until: UntilOption = None,
+    resume: Annotated[
+        _Resume | None,
         typer.Option(
-            "--quiet", "-q", help="Show no progress and no summary; print the run directory alone."
+            "--resume",
+            help="`auto`: go on with the run in --run-dir if there is one, else start it.",
         ),
-    ] = False,
+    ] = None,
+    quiet: QuietOption = False,
 ) -> None:
     """Train a network that grows as SPEC describes, and leave a run directory.
 
     Progress goes to standard error, the summary to standard output.
-    The exit code is 3 if the run diverges and 130 after Ctrl-C.
+    The exit code is 3 if the run diverges; 130 after Ctrl-C and 75 after other signals, and then
+    `senn resume` goes on.
     """
     from senn_cli.spec import load_spec
 
     if print_spec and dry_run:
         raise UsageError("--print-spec and --dry-run exclude each other")
+    if resume is not None and run_dir is None:
+        raise UsageError("--resume auto needs --run-dir, the place of the run")
     seeds = [] if seed is None else [f"seed={seed}"]
     loaded = load_spec(spec, [*(overrides or ()), *seeds])
     if print_spec:
@@ -78,20 +87,14 @@ def train(
     elif dry_run:
         _print_plan(loaded)
     else:
-        _train(loaded, runs_root, run_dir, quiet=quiet)
+        _train(loaded, runs_root, run_dir, until, auto=resume is not None, quiet=quiet)
 
 
 def _print_spec(spec: Spec) -> None:
     from senn_cli.spec import dump_spec
 
     # As UTF-8 whatever the terminal: a file that it is directed to is a spec.
-    _write(dump_spec(spec).encode("utf-8"))
-
-
-def _write(content: bytes) -> None:
-    stdout = typer.get_binary_stream("stdout")
-    stdout.write(content)
-    stdout.flush()
+    write(dump_spec(spec).encode("utf-8"))
 
 
 def _print_plan(spec: Spec) -> None:
@@ -104,67 +107,26 @@ def _print_plan(spec: Spec) -> None:
     print_plan(spec, make_plan(spec, dataset), console.stdout())
 
 
-def _train(spec: Spec, root: Path, run_directory: Path | None, *, quiet: bool) -> None:
-    from senn_cli.cli import console
-    from senn_cli.cli.live import make_listener
-    from senn_cli.cli.summary import print_summary
-    from senn_cli.cli.words import printable
+def _train(
+    spec: Spec,
+    root: Path,
+    run_directory: Path | None,
+    until: str | None,
+    *,
+    auto: bool,
+    quiet: bool,
+) -> None:
+    from senn_cli.training.resume import resume_run
     from senn_cli.training.run import train_run
 
-    view = None if quiet else make_listener(console.stderr())
-    watch = _Watch(view)
-    try:
-        run = train_run(spec, root=root, run_directory=run_directory, listener=watch)
-    except DivergedError as error:
-        hints = [error.hint, watch.directory and f"run directory: {watch.directory}"]
-        raise DivergedError(
-            error.message, title=error.title, hint="\n".join(filter(None, hints))
-        ) from error
-    except KeyboardInterrupt:
-        if view is not None:
-            view.close()
-        left = f"; the run so far is in {watch.directory}" if watch.directory else ""
-        console.stderr().print(f"Interrupted{printable(left)}", soft_wrap=True)
-        raise typer.Exit(130) from None
-    finally:
-        if view is not None:
-            view.close()
-    if quiet:
-        _write(os.fsencode(run.path) + b"\n")
-    else:
-        print_summary(run.summary, console.stdout())
-
-
-class _Watch:
-    """Passes everything on to a view, if there is one, and remembers the run directory.
-
-    Attributes:
-      directory: where the run writes; empty as long as nothing is written.
-    """
-
-    def __init__(self, view: Listener | None) -> None:
-        from senn_cli.training.listener import Silent
-
-        self._view: Listener = view if view is not None else Silent()
-        self.directory = ""
-
-    def start(self, start: Start) -> None:
-        """Remembers the run directory."""
-        self.directory = start.run_directory
-        self._view.start(start)
-
-    def phase(self, name: str) -> None:
-        """Passed on."""
-        self._view.phase(name)
-
-    def metrics(self, row: Mapping[str, Any]) -> None:
-        """Passed on."""
-        self._view.metrics(row)
-
-    def event(self, event: Mapping[str, Any]) -> None:
-        """Passed on."""
-        self._view.event(event)
-
-    def end(self, summary: Mapping[str, Any]) -> None:
-        """Passed on."""
-        self._view.end(summary)
+    stop = until_of(until)
+    if auto and run_directory is not None and (run_directory / "spec.yaml").is_file():
+        place = run_directory
+        follow(lambda listener: resume_run(place, until=stop, listener=listener), quiet=quiet)
+        return
+    follow(
+        lambda listener: train_run(
+            spec, root=root, run_directory=run_directory, until=stop, listener=listener
+        ),
+        quiet=quiet,
+    )

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -21,7 +22,7 @@ from typing import Any
 
 from senn_cli.errors import RunError, UsageError
 from senn_cli.runs.files import write_atomic
-from senn_cli.runs.jsonl import append_row, dumps, read_rows
+from senn_cli.runs.jsonl import append_row, cut_at, dumps, read_rows
 from senn_cli.runs.names import slug
 
 _ATTEMPTS = 100
@@ -162,6 +163,32 @@ class RunDirectory:
     def append_history(self, event: Mapping[str, Any]) -> None:
         """Appends one growth event."""
         self._guarded(self.history_path, lambda path: append_row(path, event))
+
+    def sizes(self) -> dict[str, int]:
+        """The bytes of `metrics` and `history`, which are on the disk when this returns."""
+        found = {}
+        for name, path in (("metrics", self.metrics_path), ("history", self.history_path)):
+            try:
+                with path.open("rb") as file:
+                    os.fsync(file.fileno())
+                found[name] = path.stat().st_size
+            except FileNotFoundError:
+                found[name] = 0
+            except OSError as error:
+                raise RunError(f"{path} cannot be read: {error.strerror or error}") from error
+        return found
+
+    def cut(self, metrics_bytes: int, history_bytes: int) -> None:
+        """Moves what lies behind these sizes into `metrics.cut.jsonl` and `history.cut.jsonl`.
+
+        Raises:
+          RunError: a file is shorter than that, or cannot be written.
+        """
+        for path, size in ((self.metrics_path, metrics_bytes), (self.history_path, history_bytes)):
+            try:
+                cut_at(path, size, path.with_name(path.stem + ".cut.jsonl"))
+            except OSError as error:
+                raise RunError(f"{path} cannot be cut: {error.strerror or error}") from error
 
     def metrics(self) -> list[dict[str, Any]]:
         """All rows of metrics in order; a line torn by a kill is left out."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from senn_cli.errors import RunError
+from senn_cli.runs.files import write_atomic
 
 
 def to_json(value: Any) -> Any:
@@ -95,20 +96,67 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     Raises:
       RunError: a complete line is not a JSON object; the message names file and line.
     """
+    *lines, _torn = _content(path).split(b"\n")
+    return [_row(path, number, line) for number, line in enumerate(lines, start=1)]
+
+
+def cut_at(path: Path, size: int, aside: Path) -> int:
+    """Moves what lies behind the first `size` bytes to the end of another file.
+
+    What stays keeps its every byte. The rest reaches `aside` before it leaves `path`, so a kill
+    loses nothing; it may leave it in both, and the next call then appends it to `aside` again.
+    Where nothing is to be cut nothing is written.
+
+    Returns:
+      How many bytes were cut.
+
+    Raises:
+      RunError: `path` is shorter than `size`.
+      OSError: a file cannot be written; `path` is then as it was.
+    """
+    content = _content(path)
+    if len(content) < size:
+        raise RunError(f"{path} has {len(content)} bytes, but {size} belong to the checkpoint")
+    if len(content) > size:
+        _append_bytes(aside, content[size:])
+        write_atomic(path, content[:size].decode("utf-8"))
+    return len(content) - size
+
+
+def _content(path: Path) -> bytes:
+    """All bytes of a file, none where it is missing."""
     try:
-        content = path.read_bytes()
+        return path.read_bytes()
     except FileNotFoundError:
-        return []
+        return b""
     except OSError as error:
         raise RunError(f"{path} cannot be read: {error.strerror or error}") from error
-    rows: list[dict[str, Any]] = []
-    *lines, _torn = content.split(b"\n")
-    for number, line in enumerate(lines, start=1):
+
+
+def _append_bytes(path: Path, content: bytes) -> None:
+    """Appends `content` on a line of its own and has it reach the disk."""
+    with path.open("ab+", buffering=0) as file:
+        end = file.seek(0, os.SEEK_END)
+        if end > 0:
+            file.seek(end - 1)
+            if file.read(1) != b"\n":
+                content = b"\n" + content
         try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise RunError(f"{path}:{number}: not a line of JSON: {error}") from error
-        if not isinstance(row, dict):
-            raise RunError(f"{path}:{number}: expected a JSON object, found {line[:40]!r}")
-        rows.append(row)
-    return rows
+            written = file.write(content)
+            if written != len(content):
+                raise OSError(f"only {written} of {len(content)} bytes were written")
+            os.fsync(file.fileno())
+        except OSError:
+            file.truncate(end)
+            raise
+
+
+def _row(path: Path, number: int, line: bytes) -> dict[str, Any]:
+    """Reads a complete line, the `number`th of its file."""
+    try:
+        row = json.loads(line.decode("utf-8"))
+    except ValueError as error:
+        raise RunError(f"{path}:{number}: not a line of JSON: {error}") from error
+    if not isinstance(row, dict):
+        raise RunError(f"{path}:{number}: expected a JSON object, found {line[:40]!r}")
+    return row

@@ -3,6 +3,7 @@
 No JAX is imported here.
 """
 
+from senn_cli.spec.checkpoints import CheckpointsSpec
 from senn_cli.spec.data import DataSpec
 from senn_cli.spec.dump import dump_spec, json_schema
 from senn_cli.spec.duration import Duration
@@ -15,6 +16,7 @@ from senn_cli.spec.spec import Spec
 from senn_cli.spec.training import TrainingSpec
 
 __all__ = [
+    "CheckpointsSpec",
     "DataSpec",
     "Duration",
     "ExpansionSpec",

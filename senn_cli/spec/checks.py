@@ -205,6 +205,27 @@ def _schedule(spec: Spec) -> Iterator[Found]:
         )
 
 
+def _best(spec: Spec) -> Iterator[Found]:
+    best, task = spec.checkpoints.best, spec.data.task
+    if best is None:
+        return
+    path = ("checkpoints", "best")
+    figures = {"classification": "validation_accuracy", "regression": "validation_mse"}
+    if best in figures.values() and best != figures[task]:
+        yield Found(
+            path,
+            f"should not be {best}: the task of data.source {spec.data.source} is a {task}, which "
+            f"has {figures[task]}",
+            ("data.source", "data.task"),
+        )
+    elif best.startswith("validation_") and spec.data.validation == 0:
+        yield Found(
+            path,
+            f"should not be {best} when data.validation is 0; train_loss needs no validation part",
+            ("data.validation",),
+        )
+
+
 _CHECKS: tuple[Callable[[Spec], Iterator[Found]], ...] = (
     _test_part,
     _validation,
@@ -216,4 +237,5 @@ _CHECKS: tuple[Callable[[Spec], Iterator[Found]], ...] = (
     _window,
     _warmup,
     _schedule,
+    _best,
 )

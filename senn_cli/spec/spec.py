@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from senn_cli.spec.base import Model, Whole, fault
+from senn_cli.spec.checkpoints import CheckpointsField, CheckpointsSpec
 from senn_cli.spec.checks import cross_faults
 from senn_cli.spec.data import DataSpec
 from senn_cli.spec.describe import describe, dotted
@@ -71,6 +72,10 @@ class Spec(Model):
     )
     training: TrainingSpec = Field(
         default=TrainingSpec(), description="How long and in which batches the network is trained."
+    )
+    checkpoints: CheckpointsField = Field(
+        default=CheckpointsSpec(),
+        description="When the run saves itself and what it keeps; `false` leaves the last alone.",
     )
 
     @model_validator(mode="after")

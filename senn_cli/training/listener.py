@@ -57,8 +57,14 @@ class Listener(Protocol):
     def event(self, event: Mapping[str, Any]) -> None:
         """A growth event: step, epoch, edit (None for a rejection), reason, site, ..."""
 
+    def note(self, text: str) -> None:
+        """Something that a user should know, in a sentence."""
+
     def end(self, summary: Mapping[str, Any]) -> None:
         """The run's summary, as written to `summary.json`."""
+
+    def close(self) -> None:
+        """The process may end: gives the terminal back; harmless when repeated."""
 
 
 class Silent:
@@ -76,5 +82,11 @@ class Silent:
     def event(self, event: Mapping[str, Any]) -> None:
         """Ignore."""
 
+    def note(self, text: str) -> None:
+        """Ignore."""
+
     def end(self, summary: Mapping[str, Any]) -> None:
+        """Ignore."""
+
+    def close(self) -> None:
         """Ignore."""

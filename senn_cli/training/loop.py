@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 import jax
@@ -13,13 +12,16 @@ import numpy as np
 from senn_cli.curvature.kronecker import Spectrum
 from senn_cli.data.dataset import Dataset
 from senn_cli.errors import DivergedError
-from senn_cli.growth.edits import CapacityRule, Edit, EnlargeCapacity, InsertLayer, describe
-from senn_cli.growth.policy import Decision, Policy, View
+from senn_cli.growth.edits import CapacityRule
+from senn_cli.growth.policy import Policy
 from senn_cli.randomness import key_data
 from senn_cli.training.arrays import Arrays
-from senn_cli.training.network import Network, apply_edits, capacity_edits
+from senn_cli.training.growing import Grower
+from senn_cli.training.memory import GrowthMemory
+from senn_cli.training.network import Network
 from senn_cli.training.optimizer import Optimizer
-from senn_cli.training.programs import Ledger, Program
+from senn_cli.training.programs import Aborted, Ledger, Program
+from senn_cli.training.snapshot import Moment
 from senn_cli.training.step import FAULTS, Keys, Progress, no_progress
 
 
@@ -34,6 +36,8 @@ class Timetable:
       evaluate: steps between evaluations.
       grow: steps between growth rounds; rounds happen from `grow_start` to `grow_until`.
       layer_every: least steps between two inserted layers.
+      save: steps between checkpoints, None where the clock decides.
+      until: the step to stop at before the end, None for none.
     """
 
     total: int | None
@@ -44,13 +48,16 @@ class Timetable:
     grow_start: int
     grow_until: int | None
     layer_every: int
+    save: int | None = None
+    until: int | None = None
 
     def next_stop(self, step: int, most: int) -> int:
         """The next step after `step` at which something is due, at most `most` steps away."""
         stops = [step + most, (step // self.evaluate + 1) * self.evaluate]
         stops.append((step // self.grow + 1) * self.grow)
-        if self.total is not None:
-            stops.append(self.total)
+        if self.save is not None:
+            stops.append((step // self.save + 1) * self.save)
+        stops += [end for end in (self.total, self.until) if end is not None]
         return min(stops)
 
     def evaluates(self, step: int) -> bool:
@@ -67,25 +74,23 @@ class Timetable:
         )
 
 
-@dataclass
-class GrowthMemory:
-    """What growth remembers between rounds; plain values, part of every checkpoint."""
-
-    last_layer_step: int | None = None
-    accepted: int = 0
-
-    def layer_allowed(self, step: int, every: int) -> bool:
-        """Whether the cooldown since the last inserted layer has passed."""
-        return self.last_layer_step is None or step - self.last_layer_step >= every
-
-
 @dataclass(frozen=True)
 class Outputs:
-    """Where rows of metrics and events go, and who is asked whether to go on."""
+    """Where rows of metrics and events go, who saves, and who is asked whether to go on.
+
+    Attributes:
+      metrics, event: take a row of metrics, or an event of the history.
+      interrupted: whether to stop at the next occasion.
+      growing: called before the events of a round are written.
+      grown: told of a growth round that has changed the network: the moments before and after it.
+      boundary: called between dispatches, when everything is consistent.
+    """
 
     metrics: Callable[[Mapping[str, Any]], None]
     event: Callable[[Mapping[str, Any]], None]
     interrupted: Callable[[], bool] = lambda: False
+    growing: Callable[[], None] = lambda: None
+    grown: Callable[[Moment, Moment], None] = lambda before, after: None
     boundary: Callable[[Trainer], None] = lambda trainer: None
 
 
@@ -93,7 +98,10 @@ class Outputs:
 class Trainer:
     """A run in progress.
 
-    Fields that change: `network`, `progress` (sums since the last row), `memory`.
+    Attributes:
+      network, progress, memory: what changes; together the run's `moment`.
+      limit: the loss above which training has diverged.
+      last_row: the newest row of metrics.
     """
 
     dataset: Dataset
@@ -112,6 +120,7 @@ class Trainer:
     progress: Any = field(default_factory=no_progress)
     memory: GrowthMemory = field(default_factory=GrowthMemory)
     limit: float = np.inf
+    last_row: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.keys = jax.device_put(
@@ -125,6 +134,16 @@ class Trainer:
         """Steps taken so far."""
         return int(self.network.state.step)
 
+    @property
+    def moment(self) -> Moment:
+        """Everything that changes, as it is now."""
+        return Moment(self.network, self.progress, self.memory)
+
+    def go_to(self, moment: Moment) -> None:
+        """Puts the run where `moment` was."""
+        self.network, self.progress = moment.network, moment.progress
+        self.memory = moment.memory
+
     def run(self, outputs: Outputs) -> None:
         """Trains to the end of the timetable, or until `outputs.interrupted()`.
 
@@ -134,7 +153,9 @@ class Trainer:
         """
         table, step = self.timetable, self.step
         rate = _Rate(step)
-        while not self._finished(step) and not outputs.interrupted():
+        if self.memory.pending:
+            self._grow(outputs)
+        while not (self.finished or step == table.until or outputs.interrupted()):
             stop = table.next_stop(step, rate.steps_at_a_time)
             before = self.ledger.seconds["train"]
             with self.ledger.phase("train"):
@@ -144,17 +165,61 @@ class Trainer:
             if int(self.progress.fault):
                 self._diverged(step)
             if table.evaluates(step):
-                outputs.metrics(self._row(step))
+                self._report(step, outputs)
             if table.grows(step):
-                self._grow(step, outputs)
+                self.memory = replace(self.memory, pending=True)
+                self._grow(outputs)
             outputs.boundary(self)
-        if int(self.progress.steps):  # the clock or a signal ended it between two evaluations
-            outputs.metrics(self._row(step))
 
-    def _finished(self, step: int) -> bool:
+    def close(self, outputs: Outputs) -> None:
+        """A last row of metrics, where the clock has ended the run between two evaluations."""
+        if int(self.progress.steps):
+            self._report(self.step, outputs)
+
+    def _report(self, step: int, outputs: Outputs) -> None:
+        """A row of metrics."""
+        self.last_row = self._row(step)
+        outputs.metrics(self.last_row)
+
+    def _grow(self, outputs: Outputs) -> None:
+        """The growth round that is pending; it stays so where it is interrupted."""
+        before = self.moment
+        reference = self.validation if self.validation is not None else self.train
+
+        def loss(network: Network) -> float:
+            with self.ledger.phase("evaluate"):
+                return self.measure(reference, network)[0]
+
+        grower = Grower(
+            policy=self.policy,
+            optimizer=self.optimizer,
+            rule=self.rule,
+            ledger=self.ledger,
+            data=self.train,
+            loss=loss,
+            seed=self.seed,
+            per_epoch=self.timetable.per_epoch,
+            layer_every=self.timetable.layer_every,
+            input_spectrum=self.input_spectrum,
+        )
+        try:
+            with self.ledger.abortable(outputs.interrupted):
+                network, memory, events = grower.round(self.network, self.memory)
+        except Aborted:
+            return
+        self.network, self.memory = network, replace(memory, pending=False)
+        outputs.growing()
+        for event in events:
+            outputs.event(event)
+        if network is not before.network:
+            outputs.grown(before, self.moment)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run has come to its end."""
         table = self.timetable
-        if table.total is not None and step >= table.total:
-            return True
+        if table.total is not None:
+            return self.step >= table.total
         return table.minutes is not None and self.ledger.total() >= 60 * table.minutes
 
     def _advance(self, stop: int) -> None:
@@ -173,9 +238,9 @@ class Trainer:
         )
         self.network = Network(network.architecture, state, network.widths)
 
-    def measure(self, data: Arrays) -> tuple[float, float]:
+    def measure(self, data: Arrays, network: Network | None = None) -> tuple[float, float]:
         """Mean loss and figure (accuracy or mean squared error) over all of `data`."""
-        network = self.network
+        network = self.network if network is None else network
         shape = network.architecture.shape()
         loss, value = self.evaluate(shape, network.state.params, network.widths, data)
         return float(loss), float(value)
@@ -206,102 +271,6 @@ class Trainer:
         row["seconds"] = round(self.ledger.total(), 3)
         self.progress = jax.device_put(no_progress())
         return row
-
-    def _grow(self, step: int, outputs: Outputs) -> None:
-        """One growth round, and its events."""
-        reference = self.validation if self.validation is not None else self.train
-        loss_before: float | None = None
-        asked, added = 0, 0
-        while True:
-            with self.ledger.phase("score"):
-                result = self.policy.decide(self._view(step, asked, added))
-            if not result.decisions:
-                return
-            if loss_before is None and any(d.edit is not None for d in result.decisions):
-                with self.ledger.phase("evaluate"):
-                    loss_before, _ = self.measure(reference)
-            events = []
-            for decision in result.decisions:
-                events += self._carried_out(step, decision)
-            loss_after = loss_before
-            if loss_before is not None:
-                with self.ledger.phase("evaluate"):
-                    loss_after, _ = self.measure(reference)
-            for event in events:
-                if event["accepted"]:
-                    event |= {"loss_before": loss_before, "loss_after": loss_after}
-                outputs.event(event)
-            if result.finished:
-                return
-            asked, added = asked + 1, added + sum(d.edit is not None for d in result.decisions)
-
-    def _carried_out(self, step: int, decision: Decision) -> list[dict[str, Any]]:
-        """Applies a decision's edit, if it has one, and returns its events."""
-        if decision.edit is None:
-            return [self._event(step, decision)]
-        started = time.perf_counter()
-        with self.ledger.phase("surgery"):
-            edits = capacity_edits(self.network.architecture, decision.edit, self.rule)
-            events = [self._applied(step, decision, edit) for edit in edits]
-        events[-1]["seconds"]["surgery"] = round(time.perf_counter() - started, 4)
-        return events
-
-    def _applied(self, step: int, decision: Decision, edit: Edit) -> dict[str, Any]:
-        """Applies `edit` and returns its event."""
-        self.network = apply_edits(self.network, [edit], self.optimizer, self.rule)
-        if isinstance(edit, InsertLayer):
-            self.memory.last_layer_step = step
-        if isinstance(edit, EnlargeCapacity):
-            bare = Decision(edit, reason="a neuron needs room")
-            return self._event(step, bare, edit)
-        self.memory.accepted += 1
-        return self._event(step, decision, edit)
-
-    def _event(self, step: int, decision: Decision, edit: Edit | None = None) -> dict[str, Any]:
-        """A line of the history."""
-        architecture = self.network.architecture
-        event: dict[str, Any] = {
-            "step": step,
-            "epoch": step / self.timetable.per_epoch,
-            "edit": None,
-            "accepted": edit is not None,
-            "reason": decision.reason,
-        }
-        if edit is not None:
-            event |= describe(edit)
-        if decision.candidates:
-            chosen = decision.candidates[0]
-            event |= {"site": str(chosen.site)} | {
-                k: v for k, v in chosen.to_json().items() if k not in ("kind", "site", "passes")
-            }
-            event["predicted_gain"] = chosen.delta_eta / 2
-        event |= {
-            "threshold": decision.threshold,
-            "stop": decision.stop,
-            "bound": decision.bound,
-            "train_loss": decision.loss,
-            "hidden": list(architecture.widths),
-            "capacities": list(architecture.capacities),
-            "parameters": architecture.parameters,
-            "candidates": [c.to_json() for c in decision.candidates],
-            "seconds": {"score": round(decision.seconds, 4)},
-        }
-        return event
-
-    def _view(self, step: int, asked: int, added: int) -> View:
-        spectrum = self.input_spectrum
-        return View(
-            architecture=self.network.architecture,
-            params=self.network.state.params,
-            widths=self.network.widths,
-            data=self.train,
-            seed=self.seed,
-            step=step,
-            asked=asked,
-            added=added,
-            layer_allowed=self.memory.layer_allowed(step, self.timetable.layer_every),
-            input_spectrum=None if spectrum is None else (spectrum.values, spectrum.vectors),
-        )
 
     def _diverged(self, step: int) -> NoReturn:
         name = FAULTS[int(self.progress.fault)]

@@ -12,6 +12,10 @@ import jax
 PHASES = ("train", "score", "surgery", "compile", "evaluate", "save")
 
 
+class Aborted(Exception):
+    """A stretch of work that was called off; see `Ledger.abortable`."""
+
+
 class Ledger:
     """Adds up the seconds of every phase, and counts compilations by program.
 
@@ -31,7 +35,9 @@ class Ledger:
         self.started = clock()
         self.seconds: dict[str, float] = dict.fromkeys(PHASES, 0.0)
         self.compiled: dict[str, int] = {}
+        self.earlier = 0.0  # seconds of the run before this process
         self._stack: list[str] = []
+        self._called_off: Callable[[], bool] = lambda: False
         self._since = self.started
 
     def _charge(self) -> None:
@@ -54,14 +60,28 @@ class Ledger:
             if self._stack:
                 self.announce(self._stack[-1])
 
+    @contextmanager
+    def abortable(self, called_off: Callable[[], bool]) -> Iterator[None]:
+        """Has every program within raise `Aborted` as soon as `called_off()`."""
+        self._called_off, before = called_off, self._called_off
+        try:
+            yield
+        finally:
+            self._called_off = before
+
+    def check(self) -> None:
+        """Raises `Aborted` if the work at hand is called off."""
+        if self._called_off():
+            raise Aborted
+
     @property
     def compilations(self) -> int:
         """Programs compiled so far."""
         return sum(self.compiled.values())
 
     def total(self) -> float:
-        """Seconds since the ledger was opened."""
-        return self.clock() - self.started
+        """Seconds since the ledger was opened, those of earlier processes included."""
+        return self.earlier + self.clock() - self.started
 
 
 class Program:
@@ -86,6 +106,7 @@ class Program:
 
     def __call__(self, *args: Any) -> Any:
         """The function's value; compiles first where these shapes are new."""
+        self.ledger.check()
         dynamic = [a for i, a in enumerate(args) if i not in self.static]
         leaves, structure = jax.tree.flatten(dynamic)
         shapes = tuple((x.shape, x.dtype) for x in leaves)

@@ -13,18 +13,20 @@ import numpy as np
 from senn_cli.curvature.kronecker import Spectrum, second_moment, spectrum
 from senn_cli.data.dataset import Dataset
 from senn_cli.data.registry import load_dataset
-from senn_cli.errors import DivergedError
+from senn_cli.errors import DivergedError, InterruptedRun
 from senn_cli.growth.build import make_policy
 from senn_cli.nets.architecture import Architecture
 from senn_cli.nets.initial import initial_parameters
 from senn_cli.nets.mlp import with_constant
 from senn_cli.runs.directory import RunDirectory, require_free
 from senn_cli.runs.environment import environment
+from senn_cli.runs.lock import RunLock
 from senn_cli.runs.weights import save_weights
-from senn_cli.spec import Spec, dump_spec
+from senn_cli.spec import Duration, Spec, dump_spec
 from senn_cli.training.arrays import Arrays, inputs, on_device
 from senn_cli.training.device import choose_device
 from senn_cli.training.evaluate import make_evaluate
+from senn_cli.training.interruption import Interruption
 from senn_cli.training.listener import Listener, Silent, Start
 from senn_cli.training.loop import Outputs, Timetable, Trainer
 from senn_cli.training.network import new_network
@@ -36,6 +38,7 @@ from senn_cli.training.plan import (
     initial_architecture,
 )
 from senn_cli.training.programs import Ledger, Program
+from senn_cli.training.saving import Saver, data_digest
 from senn_cli.training.step import make_run_steps
 
 EXPLODED = 100.0
@@ -45,13 +48,13 @@ at the start."""
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run.
+    """A run that has ended, or that was told to stop at a step.
 
     Attributes:
       path: its directory.
-      summary: the content of `summary.json`.
+      summary: the content of `summary.json`; for one that stopped, what is known so far.
       architecture: what it grew to.
-      params: the final parameters, NumPy arrays at the architecture's capacity.
+      params: the parameters, NumPy arrays at the architecture's capacity.
     """
 
     path: Path
@@ -65,6 +68,7 @@ def train_run(
     *,
     root: Path = Path("runs"),
     run_directory: Path | None = None,
+    until: Duration | None = None,
     listener: Listener | None = None,
 ) -> Run:
     """Trains what `spec` describes and leaves a run directory.
@@ -73,61 +77,99 @@ def train_run(
       spec: the resolved spec.
       root: where a new run directory is made, unless `run_directory` names one.
       run_directory: a new or empty directory.
+      until: where to stop before the end, with a checkpoint to resume from.
       listener: told of the progress; nobody by default.
 
     Raises:
       DataError, DeviceError: before anything is written.
       UsageError, RunError: the run directory cannot be used or written.
       DivergedError: the run ended early; its directory keeps the last finite weights.
+      InterruptedRun: a signal ended it; it can be resumed.
     """
     listener = listener if listener is not None else Silent()
     if run_directory is not None:
         require_free(run_directory)
-    device = choose_device(spec.device, spec.gpu_memory, spec.deterministic)
-    ledger = Ledger(announce=listener.phase)
-    dataset = load_dataset(spec.data, spec.seed)
-    trainer = assemble(spec, dataset, ledger)
-    directory = (
-        RunDirectory.at(run_directory)
-        if run_directory is not None
-        else RunDirectory.create(root, spec.name)
-    )
-    directory.write_spec(dump_spec(spec))
-    directory.write_environment(environment() | {"device": device, "devices": _devices()})
-    listener.start(_start(spec, directory, device, dataset, trainer))
+    with Interruption(listener.close) as interruption:
+        device = choose_device(spec.device, spec.gpu_memory, spec.deterministic)
+        ledger = Ledger(announce=listener.phase)
+        dataset = load_dataset(spec.data, spec.seed)
+        trainer = assemble(spec, dataset, ledger, until)
+        directory = (
+            RunDirectory.at(run_directory)
+            if run_directory is not None
+            else RunDirectory.create(root, spec.name)
+        )
+        with RunLock(directory.path):
+            directory.write_spec(dump_spec(spec))
+            directory.write_environment(environment() | {"device": device, "devices": _devices()})
+            return carry_on(spec, directory, device, dataset, trainer, listener, interruption)
 
-    def both(
-        write: Callable[[Mapping[str, Any]], None], show: Callable[[Mapping[str, Any]], None]
-    ) -> Callable[[Mapping[str, Any]], None]:
-        def output(row: Mapping[str, Any]) -> None:
-            write(row)
-            show(row)
 
-        return output
-
+def carry_on(
+    spec: Spec,
+    directory: RunDirectory,
+    device: str,
+    dataset: Dataset,
+    trainer: Trainer,
+    listener: Listener,
+    interruption: Interruption,
+) -> Run:
+    """Trains from where `trainer` is to the end, a signal, or the step to stop at."""
+    saver = Saver(directory, spec.checkpoints, trainer, data_digest(dataset))
     outputs = Outputs(
-        metrics=both(directory.append_metrics, listener.metrics),
-        event=both(directory.append_history, listener.event),
+        metrics=_both(directory.append_metrics, listener.metrics),
+        event=_both(directory.append_history, listener.event),
+        interrupted=lambda: interruption.requested is not None,
+        growing=saver.note_history,
+        grown=saver.grown,
+        boundary=saver.boundary,
     )
+    listener.start(_start(spec, directory, device, dataset, trainer))
     try:
         trainer.run(outputs)
     except DivergedError:
+        saver.close()
         _finish(spec, directory, dataset, trainer, "diverged")
         raise
+    if not trainer.finished:
+        saver.save(trainer.moment, wait=True)
+        saver.close()
+        if interruption.requested is not None:
+            raise InterruptedRun(
+                f"stopped at step {trainer.step}; the run so far is in {directory.path}",
+                exit_code=interruption.exit_code or 75,
+                hint=f"Go on with: senn resume {directory.path}",
+            )
+        return _stopped(spec, directory, trainer)
+    trainer.close(outputs)
+    saver.save(trainer.moment, wait=True)
+    saver.close()
     run = _finish(spec, directory, dataset, trainer, "finished")
     listener.end(run.summary)
     return run
 
 
-def assemble(spec: Spec, dataset: Dataset, ledger: Ledger) -> Trainer:
-    """A trainer at step 0.
+def _both(
+    write: Callable[[Mapping[str, Any]], None], show: Callable[[Mapping[str, Any]], None]
+) -> Callable[[Mapping[str, Any]], None]:
+    def output(row: Mapping[str, Any]) -> None:
+        write(row)
+        show(row)
+
+    return output
+
+
+def assemble(
+    spec: Spec, dataset: Dataset, ledger: Ledger, until: Duration | None = None
+) -> Trainer:
+    """A trainer at step 0; `until` is where it shall stop before the end.
 
     Raises:
       DataError: a batch larger than the training part.
     """
     n = len(dataset.train)
     batch = batch_size(spec, n)
-    timetable = make_timetable(spec, n // batch)
+    timetable = make_timetable(spec, n // batch, until)
     optimizer = make_optimizer(spec.optimizer, dataset.task, timetable.total, n // batch)
     rule = capacity_rule(spec.network, jax.default_backend())
     architecture = initial_architecture(spec.network, dataset.inputs, dataset.outputs, rule)
@@ -159,11 +201,12 @@ def assemble(spec: Spec, dataset: Dataset, ledger: Ledger) -> Trainer:
     return trainer
 
 
-def make_timetable(spec: Spec, per_epoch: int) -> Timetable:
-    """The spec's durations in steps."""
+def make_timetable(spec: Spec, per_epoch: int, stop: Duration | None = None) -> Timetable:
+    """The spec's durations in steps; `stop` is where to stop before the end."""
     expansion, training = spec.expansion, spec.training
     length = training.length()
-    until = expansion.until
+    until, save = expansion.until, spec.checkpoints.every
+    by_clock = save.minutes is not None or not spec.checkpoints.enabled
     cooldown = expansion.depth.every
     return Timetable(
         total=None if length.minutes is not None else length.in_steps(per_epoch),
@@ -174,6 +217,8 @@ def make_timetable(spec: Spec, per_epoch: int) -> Timetable:
         grow_start=0 if expansion.start is None else expansion.start.in_steps(per_epoch),
         grow_until=None if until is None else until.in_steps(per_epoch),
         layer_every=0 if cooldown is None else cooldown.in_steps(per_epoch),
+        save=None if by_clock else save.in_steps(per_epoch),
+        until=None if stop is None else stop.in_steps(per_epoch),
     )
 
 
@@ -211,6 +256,15 @@ def _start(
         hidden=architecture.widths,
         parameters=architecture.parameters,
     )
+
+
+def _stopped(spec: Spec, directory: RunDirectory, trainer: Trainer) -> Run:
+    """A run that was told to stop before its end."""
+    architecture = trainer.network.architecture
+    params = jax.device_get(trainer.network.state.params)
+    summary = {"name": spec.name, "status": "stopped", "steps": trainer.step}
+    summary |= {"hidden": list(architecture.widths), "run_directory": str(directory.path)}
+    return Run(directory.path, summary, architecture, params)
 
 
 def _finish(

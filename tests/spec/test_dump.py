@@ -139,6 +139,32 @@ training = st.builds(
     st.one_of(duration, st.builds(lambda x: {"minutes": x}, positive)),
     section({}, {"batch_size": st.one_of(st.just("full"), count), "evaluate": duration}),
 )
+checkpoints = st.one_of(
+    st.booleans(),
+    section(
+        {},
+        {
+            "every": st.one_of(duration, st.builds(lambda x: {"minutes": x}, positive)),
+            "growth": st.booleans(),
+            "keep": count,
+            "best": st.sampled_from([None, "train_loss"]),  # every run has it
+            "keep_every": maybe,
+        },
+    ),
+)
+
+
+def consistent(spec: dict[str, Any]) -> dict[str, Any]:
+    """The spec with a schedule that goes with the rest of it."""
+    own = spec.get("optimizer", {"kind": "natural_gradient"})
+    plan = dict(own.get("schedule", {}))
+    if "minutes" in spec.get("training", {}):
+        plan["kind"] = "constant"
+    if plan.get("kind") == "one_cycle":
+        plan.pop("warmup", None)
+    return {**spec, "optimizer": {**own, "schedule": plan}} if plan else spec
+
+
 specs = section(
     {"data": data, "network": network},
     {
@@ -150,8 +176,9 @@ specs = section(
         "optimizer": optimizer,
         "expansion": expansion,
         "training": training,
+        "checkpoints": checkpoints,
     },
-)
+).map(consistent)
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])

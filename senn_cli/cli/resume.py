@@ -1,0 +1,52 @@
+"""`senn resume`: a stopped run goes on as if nothing had happened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from senn_cli.cli.follow import QuietOption, UntilOption, follow, until_of
+from senn_cli.cli.validate import SetOption
+
+
+def resume(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's directory.")],
+    step: Annotated[
+        int | None,
+        typer.Option(
+            "--step", metavar="N", help="Go on from the checkpoint of step N, with --branch."
+        ),
+    ] = None,
+    overrides: SetOption = None,
+    until: UntilOption = None,
+    branch: Annotated[
+        Path | None,
+        typer.Option(
+            "--branch",
+            metavar="DIR",
+            help="Go on in DIR, which must be new or empty, and leave RUN as it is.",
+        ),
+    ] = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Go on with the run in RUN from its newest checkpoint.
+
+    The result is that of a run that was never stopped, bit for bit on the CPU. With --set a run can
+    be made longer: `--set training.epochs=400`. Data, network and the kind of optimizer stay.
+    """
+    from senn_cli.training.resume import resume_run
+
+    stop = until_of(until)
+    follow(
+        lambda listener: resume_run(
+            run,
+            step=step,
+            overrides=overrides or (),
+            until=stop,
+            branch=branch,
+            listener=listener,
+        ),
+        quiet=quiet,
+    )

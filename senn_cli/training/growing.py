@@ -1,0 +1,130 @@
+"""A growth round as the loop sees it: ask the policy, apply its edits, write events."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from senn_cli.curvature.kronecker import Spectrum
+from senn_cli.growth.edits import CapacityRule, Edit, EnlargeCapacity, InsertLayer, describe
+from senn_cli.growth.policy import Decision, Policy, View
+from senn_cli.training.arrays import Arrays
+from senn_cli.training.memory import GrowthMemory
+from senn_cli.training.network import Network, apply_edits, capacity_edits
+from senn_cli.training.optimizer import Optimizer
+from senn_cli.training.programs import Ledger
+
+Event = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Grower:
+    """What a round needs and does not change.
+
+    Attributes:
+      loss: the loss of a network on the reference data, before and after.
+      per_epoch: steps in an epoch.
+      layer_every: least steps between two inserted layers.
+    """
+
+    policy: Policy
+    optimizer: Optimizer
+    rule: CapacityRule
+    ledger: Ledger
+    data: Arrays
+    loss: Callable[[Network], float]
+    seed: int
+    per_epoch: int
+    layer_every: int
+    input_spectrum: Spectrum | None
+
+    def round(
+        self, network: Network, memory: GrowthMemory
+    ) -> tuple[Network, GrowthMemory, list[Event]]:
+        """The network, memory and events after a round; the arguments stay as they are."""
+        loss_before: float | None = None
+        asked, added, events = 0, 0, []
+        while True:
+            with self.ledger.phase("score"):
+                result = self.policy.decide(self._view(network, memory, asked, added))
+            accepted = sum(decision.edit is not None for decision in result.decisions)
+            if loss_before is None and accepted:
+                loss_before = self.loss(network)
+            for decision in result.decisions:
+                network, memory, more = self._carry_out(network, memory, decision)
+                events += more
+            asked, added = asked + 1, added + accepted
+            if result.finished:
+                break
+        if loss_before is not None:
+            loss_after = self.loss(network)
+            for event in events:
+                if event["accepted"]:
+                    event |= {"loss_before": loss_before, "loss_after": loss_after}
+        return network, memory, events
+
+    def _view(self, network: Network, memory: GrowthMemory, asked: int, added: int) -> View:
+        spectrum, step = self.input_spectrum, int(network.state.step)
+        return View(
+            architecture=network.architecture,
+            params=network.state.params,
+            widths=network.widths,
+            data=self.data,
+            seed=self.seed,
+            step=step,
+            asked=asked,
+            added=added,
+            layer_allowed=memory.layer_allowed(step, self.layer_every),
+            input_spectrum=None if spectrum is None else (spectrum.values, spectrum.vectors),
+        )
+
+    def _carry_out(
+        self, network: Network, memory: GrowthMemory, decision: Decision
+    ) -> tuple[Network, GrowthMemory, list[Event]]:
+        """Applies a decision's edit, if it has one."""
+        if decision.edit is None:
+            return network, memory, [self._event(network, decision)]
+        started, events = time.perf_counter(), []
+        with self.ledger.phase("surgery"):
+            for edit in capacity_edits(network.architecture, decision.edit, self.rule):
+                network = apply_edits(network, [edit], self.optimizer, self.rule)
+                if isinstance(edit, EnlargeCapacity):
+                    bare = Decision(edit, reason="a neuron needs room")
+                    events.append(self._event(network, bare, edit))
+                    continue
+                memory = replace(memory, accepted=memory.accepted + 1)
+                if isinstance(edit, InsertLayer):
+                    memory = replace(memory, last_layer_step=int(network.state.step))
+                events.append(self._event(network, decision, edit))
+        events[-1]["seconds"]["surgery"] = round(time.perf_counter() - started, 4)
+        return network, memory, events
+
+    def _event(self, network: Network, decision: Decision, edit: Edit | None = None) -> Event:
+        """A line of the history, with the architecture as it is after `edit`."""
+        architecture, step = network.architecture, int(network.state.step)
+        event: Event = {
+            "step": step,
+            "epoch": step / self.per_epoch,
+            "edit": None,
+            "accepted": edit is not None,
+            "reason": decision.reason,
+        }
+        if edit is not None:
+            event |= describe(edit)
+        if decision.candidates:
+            chosen = decision.candidates[0].to_json()
+            event |= {k: v for k, v in chosen.items() if k not in ("kind", "passes")}
+            event["predicted_gain"] = decision.candidates[0].delta_eta / 2
+        return event | {
+            "threshold": decision.threshold,
+            "stop": decision.stop,
+            "bound": decision.bound,
+            "train_loss": decision.loss,
+            "hidden": list(architecture.widths),
+            "capacities": list(architecture.capacities),
+            "parameters": architecture.parameters,
+            "candidates": [c.to_json() for c in decision.candidates],
+            "seconds": {"score": round(decision.seconds, 4)},
+        }

@@ -1,0 +1,140 @@
+"""Signals that ask a run to stop: the first is a request, the second an order.
+
+After the first, `Interruption.requested` says so, and the loop ends at its next boundary with a
+checkpoint. A second one ends the process at once, whatever it is doing.
+
+Python runs signal handlers in the main thread and between two of its instructions only, so during
+a long compilation they are not run at all. The numbers of arriving signals are therefore written to
+a socket by the interpreter (`signal.set_wakeup_fd`), and a thread of its own reads them there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
+"""Ctrl-C; what `kill` and batch systems send; a closed terminal; SLURM's early warning."""
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as of every program."""
+
+TRY_AGAIN = 75
+"""Exit code after the other signals: nothing is wrong, and the run can go on later."""
+
+_LAST_WORDS = 1.0
+"""Seconds that giving the terminal back may take before the process ends regardless."""
+
+
+def exit_code(number: int) -> int:
+    """The exit code of a run that signal `number` ended."""
+    return INTERRUPTED if number == signal.SIGINT else TRY_AGAIN
+
+
+class Interruption:
+    """Hears signals while its context is open, and puts the old handlers back afterwards.
+
+    Signals that were ignored before stay ignored (SIGHUP under `nohup`). Outside of the main
+    thread, where no handlers can be set, the context does nothing.
+
+    Args:
+      give_back: called before a second signal ends the process, from another thread; gives the
+        terminal back.
+      together: signals that arrive within so many seconds after the first belong to it. A closed
+        terminal, `timeout` and batch systems send several at once, which are one request.
+
+    Attributes:
+      requested: the number of the first signal, or None as long as there was none.
+    """
+
+    def __init__(
+        self, give_back: Callable[[], object] = lambda: None, *, together: float = 0.1
+    ) -> None:
+        self.requested: int | None = None
+        self._give_back = give_back
+        self._together = together
+        self._old: dict[int, Any] = {}
+        self._close: Callable[[], None] | None = None
+
+    @property
+    def exit_code(self) -> int | None:
+        """130 after Ctrl-C, 75 after another signal, None as long as there was none."""
+        return None if self.requested is None else exit_code(self.requested)
+
+    def __enter__(self) -> Self:
+        """Sets the handlers."""
+        if threading.current_thread() is not threading.main_thread():
+            return self
+        reader, writer = socket.socketpair()
+        writer.setblocking(False)
+        watcher = threading.Thread(
+            target=self._watch, args=(reader,), name="senn-signals", daemon=True
+        )
+        watcher.start()
+        descriptor = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+
+        def close() -> None:
+            signal.set_wakeup_fd(descriptor)
+            writer.close()  # ends the thread
+            watcher.join()
+            reader.close()
+
+        self._close = close
+        for number in SIGNALS:
+            old = signal.getsignal(number)
+            # None: set by other than Python, which could not put it back.
+            if old is not None and old is not signal.SIG_IGN:
+                self._old[number] = old
+                signal.signal(number, self._handle)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Puts the old handlers back."""
+        for number, old in self._old.items():
+            signal.signal(number, old)
+        self._old.clear()
+        if self._close is not None:
+            self._close()
+            self._close = None
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        # The thread does this as well, perhaps a moment later; only it counts signals.
+        if self.requested is None:
+            self.requested = number
+
+    def _watch(self, reader: socket.socket) -> None:
+        """Reads the numbers of signals until the other end is closed."""
+        first: float | None = None
+        while numbers := reader.recv(1):
+            number, now = numbers[0], time.monotonic()
+            if number not in SIGNALS:  # somebody else's handler
+                continue
+            if first is None:
+                first = now
+                self._handle(number, None)
+            elif now - first > self._together:
+                self._quit(exit_code(number))
+
+    def _quit(self, code: int) -> None:
+        """Ends the process without any of the usual clearing up."""
+        # Giving the terminal back may wait for a lock that is never free again.
+        last = threading.Timer(_LAST_WORDS, os._exit, (code,))
+        last.daemon = True
+        with contextlib.suppress(RuntimeError):  # no more threads
+            last.start()
+        try:
+            self._give_back()
+        finally:
+            os._exit(code)

@@ -1,0 +1,119 @@
+"""A training run at one moment as a flat set of arrays and a JSON document, and back.
+
+Arrays have names such as `params/map_0/kernel`, `optimizer/0/mu/map_0/bias` or
+`curvature/factors/map_1/s_inverse`. The architecture stands in the document; the names, shapes and
+types of all arrays follow from it, so that nothing is ever restored into the wrong place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import jax
+import numpy as np
+from numpy.typing import NDArray
+
+from senn_cli.errors import RunError
+from senn_cli.nets.architecture import Architecture
+from senn_cli.nets.initial import initial_parameters
+from senn_cli.training.memory import GrowthMemory
+from senn_cli.training.network import Network, new_network, on_device
+from senn_cli.training.optimizer import Optimizer
+from senn_cli.training.step import Progress, TrainState, no_progress
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Everything that changes during a run.
+
+    Attributes:
+      network: architecture and training state.
+      progress: sums since the last row of metrics.
+      memory: what growth remembers.
+    """
+
+    network: Network
+    progress: Progress
+    memory: GrowthMemory
+
+    @property
+    def step(self) -> int:
+        """Steps taken."""
+        return int(self.network.state.step)
+
+
+def arrays_of(moment: Moment) -> dict[str, Any]:
+    """All arrays of the moment, by name."""
+    return _flat(moment.network.state, moment.progress)
+
+
+def document_of(moment: Moment) -> dict[str, Any]:
+    """What belongs to the arrays: architecture and growth memory, as JSON has them."""
+    return {
+        "architecture": moment.network.architecture.to_json(),
+        "growth": asdict(moment.memory),
+    }
+
+
+def expected_arrays(
+    architecture: Architecture, optimizer: Optimizer
+) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+    """Shape and type of every array of a run with this architecture and optimizer, by name."""
+    state, progress = _blank(architecture, optimizer)
+    return {
+        name: (tuple(leaf.shape), np.dtype(leaf.dtype))
+        for name, leaf in _flat(state, progress).items()
+    }
+
+
+def architecture_in(document: Mapping[str, Any]) -> Architecture:
+    """The architecture in a checkpoint's document.
+
+    Raises:
+      RunError: there is none, or it is damaged.
+    """
+    try:
+        return Architecture.from_json(document["architecture"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise RunError(f"the checkpoint's architecture is damaged: {error}") from error
+
+
+def moment_from(
+    arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any], optimizer: Optimizer
+) -> Moment:
+    """The moment that `arrays_of` and `document_of` described, on the device."""
+    architecture = architecture_in(document)
+    blank = _blank(architecture, optimizer)
+    paths, structure = jax.tree_util.tree_flatten_with_path(blank)
+    leaves = [arrays[_name(path)] for path, _ in paths]
+    state, progress = jax.tree.unflatten(structure, leaves)
+    memory = GrowthMemory(**document["growth"])
+    return Moment(on_device(architecture, state), jax.device_put(progress), memory)
+
+
+def _blank(architecture: Architecture, optimizer: Optimizer) -> tuple[TrainState, Progress]:
+    """A state of the right structure with meaningless values."""
+    network = new_network(architecture, initial_parameters(architecture, 0), optimizer)
+    return network.state, no_progress()
+
+
+def _flat(state: TrainState, progress: Progress) -> dict[str, Any]:
+    paths, _ = jax.tree_util.tree_flatten_with_path((state, progress))
+    return {_name(path): leaf for path, leaf in paths}
+
+
+_PARTS = ("state", "progress")
+
+
+def _name(path: tuple[Any, ...]) -> str:
+    """`state/params/...` shortened to `params/...`; indices and fields joined by slashes."""
+    words = []
+    for key in path:
+        for attribute in ("key", "name", "idx"):
+            if hasattr(key, attribute):
+                words.append(str(getattr(key, attribute)))
+                break
+    part = _PARTS[int(words[0])]
+    return "/".join(words[1:] if part == "state" else [part, *words[1:]])

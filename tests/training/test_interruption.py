@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from senn_cli.training.interruption import SIGNALS, Interruption, exit_code
+
+CODES = [
+    (signal.SIGINT, 130),
+    (signal.SIGTERM, 75),
+    (signal.SIGHUP, 75),
+    (signal.SIGUSR1, 75),
+]
+
+PROGRAM = """
+import hashlib, os, signal, sys, time
+from senn_cli.training.interruption import Interruption
+
+def give_back():
+    os.write(1, b"given back\\n")
+    {give_back}
+
+with Interruption(give_back) as interruption:
+    print("ready", flush=True)
+    {busy}
+    print(interruption.requested, flush=True)
+"""
+
+WAIT = "while True: time.sleep(0.01)"
+# A single call that no signal ends, and during which other threads run: like a compilation.
+COMPILE = 'hashlib.pbkdf2_hmac("sha256", b"a", b"b", {rounds})'
+
+
+def start(busy: str, give_back: str = "pass") -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM.format(busy=busy, give_back=give_back)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+@pytest.fixture(autouse=True)
+def python_s_own_handlers() -> Iterator[None]:
+    """Whoever runs the tests may ignore signals, and processes inherit that."""
+    old = handlers()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in SIGNALS[1:]:
+        signal.signal(number, signal.SIG_DFL)
+    yield
+    for number, handler in zip(SIGNALS, old, strict=True):
+        signal.signal(number, handler)
+
+
+def handlers() -> list[Any]:
+    return [signal.getsignal(number) for number in SIGNALS]
+
+
+@pytest.mark.parametrize(("number", "code"), CODES)
+def test_the_first_signal_is_a_request(number: int, code: int) -> None:
+    with Interruption() as interruption:
+        assert (interruption.requested, interruption.exit_code) == (None, None)
+        os.kill(os.getpid(), number)
+        assert (interruption.requested, interruption.exit_code) == (number, code)
+    assert (interruption.requested, exit_code(number)) == (number, code)
+
+
+@pytest.mark.parametrize(("number", "code"), CODES)
+def test_the_second_of_a_kind_ends_the_process(number: int, code: int) -> None:
+    process = start(WAIT)
+    process.send_signal(number)
+    time.sleep(0.3)
+    assert process.poll() is None
+    began = time.monotonic()
+    process.send_signal(number)
+    assert process.communicate(timeout=10) == ("given back\n", "")
+    assert process.returncode == code
+    assert time.monotonic() - began < 0.5
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "code"),
+    [(signal.SIGTERM, signal.SIGINT, 130), (signal.SIGINT, signal.SIGTERM, 75)],
+)
+def test_the_second_of_another_kind_gives_the_code(first: int, second: int, code: int) -> None:
+    process = start(WAIT)
+    process.send_signal(first)
+    time.sleep(0.2)
+    process.send_signal(second)
+    process.communicate(timeout=10)
+    assert process.returncode == code
+
+
+def test_signals_that_come_together_are_one_request() -> None:
+    process = start("while not interruption.requested: time.sleep(0.001)\n    time.sleep(0.5)")
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGTERM):
+        process.send_signal(number)
+        time.sleep(0.005)
+    assert process.communicate(timeout=10)[0] in (f"{n}\n" for n in (signal.SIGTERM, signal.SIGHUP))
+    assert process.returncode == 0
+
+
+def test_the_second_ends_a_call_that_never_returns_to_python() -> None:
+    process = start(COMPILE.format(rounds=10**9))  # minutes
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=10) == ("given back\n", "")
+    assert process.returncode == 130
+
+
+def test_the_first_is_seen_after_a_call_that_never_returns_to_python() -> None:
+    process = start(COMPILE.format(rounds=10**6))
+    process.send_signal(signal.SIGTERM)
+    assert process.communicate(timeout=60) == (f"{int(signal.SIGTERM)}\n", "")
+    assert process.returncode == 0
+
+
+def send_later(seconds: float) -> threading.Timer:
+    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGUSR1))
+    timer.start()
+    return timer
+
+
+def sleep() -> None:
+    time.sleep(0.3)
+
+
+def multiply() -> None:
+    matrix = np.ones((300, 300))
+    end = time.monotonic() + 0.3
+    while time.monotonic() < end:
+        matrix = matrix @ matrix / 300
+
+
+@pytest.mark.parametrize("busy", [sleep, multiply, lambda: sum(range(20_000_000))])
+def test_the_first_is_seen_after_any_call_and_interrupts_none(busy: Callable[[], object]) -> None:
+    with Interruption() as interruption:
+        timer = send_later(0.05)
+        busy()
+        timer.join()
+        assert interruption.requested == signal.SIGUSR1
+
+
+def test_a_terminal_that_cannot_be_given_back_does_not_keep_the_process() -> None:
+    process = start(WAIT, "time.sleep(600)")
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=10)
+    assert process.returncode == 130
+
+
+def test_an_error_while_giving_back_changes_nothing() -> None:
+    process = start(WAIT, "raise OSError('the terminal is gone')")
+    process.send_signal(signal.SIGHUP)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGHUP)
+    process.communicate(timeout=10)
+    assert process.returncode == 75
+
+
+def test_everything_is_put_back() -> None:
+    threads = threading.active_count()
+    before = handlers()
+    mine = signal.set_wakeup_fd(-1)
+    assert mine == -1
+    descriptors = sorted(os.listdir("/dev/fd"))
+    with pytest.raises(ZeroDivisionError), Interruption():
+        assert all(now != old for now, old in zip(handlers(), before, strict=True))
+        raise ZeroDivisionError
+    assert handlers() == before
+    assert signal.set_wakeup_fd(-1) == -1
+    assert threading.active_count() == threads
+    assert sorted(os.listdir("/dev/fd")) == descriptors
+
+
+def test_afterwards_ctrl_c_is_python_s_again() -> None:
+    with Interruption():
+        pass
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_the_inner_of_two_hears_and_the_outer_takes_over_again() -> None:
+    with Interruption() as outer:
+        with Interruption() as inner:
+            os.kill(os.getpid(), signal.SIGTERM)
+        assert (outer.requested, inner.requested) == (None, signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert outer.requested == signal.SIGTERM
+
+
+def test_what_was_ignored_stays_ignored() -> None:
+    old = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Interruption() as interruption:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert interruption.requested is None
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, old)
+
+
+def test_signals_of_other_kinds_are_none_of_ours() -> None:
+    heard: list[int] = []
+    old = signal.signal(signal.SIGUSR2, lambda number, frame: heard.append(number))
+    try:
+        with Interruption() as interruption:
+            os.kill(os.getpid(), signal.SIGUSR2)
+            time.sleep(0.05)
+            assert (heard, interruption.requested) == ([signal.SIGUSR2], None)
+    finally:
+        signal.signal(signal.SIGUSR2, old)
+
+
+def test_outside_of_the_main_thread_nothing_happens() -> None:
+    before, seen = handlers(), []
+
+    def enter() -> None:
+        with Interruption() as interruption:
+            seen.append((handlers() == before, interruption.requested, threading.active_count()))
+
+    threads = threading.active_count()
+    thread = threading.Thread(target=enter)
+    thread.start()
+    thread.join()
+    assert seen == [(True, None, threads + 1)]
+    assert handlers() == before
