@@ -7,6 +7,8 @@
 | `metrics.jsonl` | one row an evaluation |
 | `history.jsonl` | one growth event a line, rejections included |
 | `summary.json` | the result, written once at the end |
+| `resumed.jsonl` | one line a resumption: when, from which step, with which changes |
+| `spec-1.yaml`, ... | the specs before such changes |
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -28,17 +31,21 @@ from senn_cli.runs.names import slug
 _ATTEMPTS = 100
 
 
-def require_free(path: Path) -> None:
-    """Raises `UsageError` where `path` is a file, or a directory with something in it."""
+def require_free(path: Path, option: str = "--run-dir") -> None:
+    """Raises `UsageError` where `path` is a file, or a directory with something in it.
+
+    Args:
+      option: the one that named `path`, for the message.
+    """
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise _taken(path)
+        raise _taken(path, option)
 
 
-def _taken(path: Path) -> UsageError:
+def _taken(path: Path, option: str = "--run-dir") -> UsageError:
     what = "is not empty" if path.is_dir() else "is not a directory"
     return UsageError(
         f"{path.absolute()} {what}; a run needs a directory of its own.",
-        hint="Give --run-dir a new or an empty directory.",
+        hint=f"Give {option} a new or an empty directory.",
     )
 
 
@@ -144,6 +151,11 @@ class RunDirectory:
         """The result."""
         return self.path / "summary.json"
 
+    @property
+    def resumed_path(self) -> Path:
+        """The resumptions, one JSON object a line."""
+        return self.path / "resumed.jsonl"
+
     def write_spec(self, text: str) -> None:
         """Writes the resolved spec, a YAML text."""
         self._replace(self.spec_path, text)
@@ -163,6 +175,21 @@ class RunDirectory:
     def append_history(self, event: Mapping[str, Any]) -> None:
         """Appends one growth event."""
         self._guarded(self.history_path, lambda path: append_row(path, event))
+
+    def append_resumed(self, row: Mapping[str, Any]) -> None:
+        """Appends one resumption."""
+        self._guarded(self.resumed_path, lambda path: append_row(path, row))
+
+    def keep_spec(self) -> None:
+        """Copies the spec, which is about to be replaced, to the first free `spec-<n>.yaml`."""
+        number = 1
+        while (old := self.path / f"spec-{number}.yaml").exists():
+            number += 1
+        self._guarded(old, lambda path: shutil.copy2(self.spec_path, path))
+
+    def remove_summary(self) -> None:
+        """Removes the result, if there is one: the run goes on."""
+        self._guarded(self.summary_path, lambda path: path.unlink(missing_ok=True))
 
     def sizes(self) -> dict[str, int]:
         """The bytes of `metrics` and `history`, which are on the disk when this returns."""
@@ -209,7 +236,7 @@ class RunDirectory:
     def _replace(self, path: Path, text: str) -> None:
         self._guarded(path, lambda path: write_atomic(path, text))
 
-    def _guarded(self, path: Path, write: Callable[[Path], None]) -> None:
+    def _guarded(self, path: Path, write: Callable[[Path], object]) -> None:
         try:
             write(path)
         except OSError as error:

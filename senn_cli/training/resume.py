@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from senn_cli.data.registry import load_dataset
-from senn_cli.errors import RunError, UsageError
+from senn_cli.errors import DataError, RunError, UsageError
 from senn_cli.runs.checkpoints import CheckpointStore, newest_good
-from senn_cli.runs.directory import RunDirectory, require_free
+from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.environment import environment
-from senn_cli.runs.jsonl import append_row
-from senn_cli.runs.keep import KeepRules
 from senn_cli.runs.lock import RunLock
-from senn_cli.spec import Duration, Spec, dump_spec, load_spec
+from senn_cli.runs.weights import load_weights
+from senn_cli.spec import Duration, dump_spec, load_spec
+from senn_cli.training.branch import branch_off, require_step
+from senn_cli.training.compatible import require_compatible
 from senn_cli.training.device import choose_device
 from senn_cli.training.interruption import Interruption
 from senn_cli.training.listener import Listener, Silent
 from senn_cli.training.loop import Trainer
 from senn_cli.training.programs import Ledger
 from senn_cli.training.run import Run, assemble, carry_on
-from senn_cli.training.saving import CHECKPOINTS, data_digest, store_in
+from senn_cli.training.saving import (
+    data_digest,
+    forget_after,
+    nothing_saved,
+    set_unmarked_aside,
+    store_in,
+)
 from senn_cli.training.snapshot import architecture_in, expected_arrays, moment_from
-
-FIXED = ("name", "seed", "data", "network")
-"""Sections that a run cannot change on the way: its other parts were computed from them."""
-
-FIXED_OPTIMIZER = ("kind", "solver", "momentum", "nesterov", "fixed_input_factor")
-"""Options that decide what state an optimizer has."""
 
 
 def resume_run(
@@ -43,7 +44,9 @@ def resume_run(
 ) -> Run:
     """Goes on with the run in `path` from its newest checkpoint that can be restored.
 
-    On the CPU the result is bit for bit that of an uninterrupted run.
+    On the CPU the result is bit for bit that of an uninterrupted run. A run that ended before its
+    first checkpoint starts at step 0; one that has finished stays as it is, unless `overrides`
+    make it longer.
 
     Args:
       step: another checkpoint than the newest; only with `branch`, or where it is the newest.
@@ -52,76 +55,113 @@ def resume_run(
       branch: a new directory to go on in; the run in `path` stays as it is.
 
     Raises:
-      RunError: there is no run or no checkpoint that can be restored.
-      SpecError, UsageError: an override does not fit, the run is in use, or going on from `step`
-        would throw later steps away.
-      DataError, DeviceError, DivergedError, InterruptedRun: as for `train_run`.
+      RunError: there is no run, or none of its checkpoints can be restored.
+      SpecError, UsageError: an override does not fit, the run is in use, it is past its end or
+        past `until`, or going on from `step` would throw later steps away.
+      DataError: as for `train_run`, or the data are not those that the run was trained on.
+      DeviceError, DivergedError, InterruptedRun: as for `train_run`.
     """
     listener = listener if listener is not None else Silent()
     directory = RunDirectory.open(path)
     before = load_spec(directory.spec_path)
     spec = load_spec(directory.spec_path, overrides)
-    _require_compatible(before, spec)
+    require_compatible(before, spec)
     if branch is not None:
-        directory = _branch(directory, branch, step)
+        directory = branch_off(directory, branch, step)
+    elif step is None and spec == before and _has_finished(directory):
+        return _finished(directory, listener)
     with RunLock(directory.path), Interruption(listener.close) as interruption:
         device = choose_device(spec.device, spec.gpu_memory, spec.deterministic)
         ledger = Ledger(announce=listener.phase)
         dataset = load_dataset(spec.data, spec.seed)
         trainer = assemble(spec, dataset, ledger, until)
         store = store_in(directory.path, spec.checkpoints, trainer.timetable.per_epoch)
-        store.clean()
-        document = _restore(store, trainer, step, data_digest(dataset), listener)
-        directory.cut(document["metrics_bytes"], document["history_bytes"])
+        document = _restore(directory, store, trainer, step, data_digest(dataset), listener)
+        _require_something_to_do(trainer, changed=spec != before)
+        forget_after(directory.path, trainer.step)
+        directory.cut(document.get("metrics_bytes", 0), document.get("history_bytes", 0))
         if spec != before:
-            _keep_old_spec(directory)
+            directory.keep_spec()
             directory.write_spec(dump_spec(spec))
-        directory.write_environment(environment() | {"device": device})
-        _record(directory, trainer.step, overrides, path if branch is not None else None)
-        directory.summary_path.unlink(missing_ok=True)
+        known = environment() | {"device": device}
+        directory.write_environment(known)
+        directory.append_resumed(
+            {
+                "step": trainer.step,
+                "time": known["time"],
+                "overrides": list(overrides),
+                "branched_from": None if branch is None else str(path.absolute()),
+            }
+        )
+        directory.remove_summary()
         return carry_on(spec, directory, device, dataset, trainer, listener, interruption)
 
 
-def _require_compatible(before: Spec, after: Spec) -> None:
-    """UsageError naming the first key that was changed and cannot be."""
-    changed = [name for name in FIXED if getattr(before, name) != getattr(after, name)]
-    old, new = before.optimizer.model_dump(), after.optimizer.model_dump()
-    changed += [f"optimizer.{k}" for k in FIXED_OPTIMIZER if old.get(k) != new.get(k)]
-    if before.training.batch_size != after.training.batch_size:
-        changed.append("training.batch_size")
-    if changed:
+def _has_finished(directory: RunDirectory) -> bool:
+    summary = directory.summary()
+    return summary is not None and summary.get("status") == "finished"
+
+
+def _finished(directory: RunDirectory, listener: Listener) -> Run:
+    """The run as it is."""
+    summary = directory.summary() or {}
+    architecture, params = load_weights(directory.path / "weights")
+    listener.note(
+        f"The run has finished at step {summary.get('steps')} and stays as it is. "
+        "Make it longer with, for instance, --set training.epochs=N."
+    )
+    return Run(
+        directory.path, summary | {"run_directory": str(directory.path)}, architecture, params
+    )
+
+
+def _require_something_to_do(trainer: Trainer, *, changed: bool) -> None:
+    """UsageError where the run would have to go back."""
+    table, step = trainer.timetable, trainer.step
+    if table.until is not None and table.until < step:
+        raise UsageError(f"--until is step {table.until}, but the run is at step {step} already")
+    if changed and trainer.finished:
+        end = f"step {table.total}" if table.total is not None else f"{table.minutes:g} minutes"
         raise UsageError(
-            f"{changed[0]} cannot be changed when a run is resumed",
-            hint="Start a new run with: senn train SPEC",
+            f"the run is at step {step} already, and its end as changed is {end}",
+            hint="Make it longer with, for instance, --set training.epochs=N.",
         )
 
 
 def _restore(
-    store: CheckpointStore, trainer: Trainer, step: int | None, digest: str, listener: Listener
-) -> dict[str, Any]:
+    directory: RunDirectory,
+    store: CheckpointStore,
+    trainer: Trainer,
+    step: int | None,
+    digest: str,
+    listener: Listener,
+) -> Mapping[str, Any]:
     """Puts `trainer` where a checkpoint was and returns the checkpoint's document."""
     steps = store.steps()
-    if step is not None and step not in steps:
-        there = ", ".join(map(str, steps)) or "none"
-        raise UsageError(f"there is no checkpoint of step {step}; there are: {there}")
+    require_step(steps, step)
     if step is not None and step != steps[-1]:
         raise UsageError(
             f"step {step} is not the newest checkpoint, which is {steps[-1]}: going on from it "
             "would throw later steps away",
             hint="Go on in a new directory with --branch DIR.",
         )
+    for number in set_unmarked_aside(store):
+        listener.note(f"The checkpoint of step {number} is left out: it is not marked as complete.")
+    store.clean()
+    if nothing_saved(store) and not _has_finished(directory):
+        listener.note("The run ended before its first checkpoint; it starts at step 0.")
+        return {}
 
-    def attempt(number: int) -> dict[str, Any]:
+    def attempt(number: int) -> Mapping[str, Any]:
         document = store.meta(number)
         if document.get("data") != digest:
-            raise RunError("the training data are not those that the run was trained on")
+            raise DataError("the training data are not those that the run was trained on")
         expected = expected_arrays(architecture_in(document), trainer.optimizer)
-        arrays = store.restore(number, expected)
-        trainer.go_to(moment_from(arrays, document, trainer.optimizer))
+        _go_to(trainer, store.restore(number, expected), document)
         return document
 
     newest = newest_good(store, attempt)
-    if newest.value is None:
+    if newest.value is None or (step is not None and newest.step != step):
         reasons = "; ".join(f"step {number}: {why}" for number, why in newest.failed)
         raise RunError(f"no checkpoint in {store.directory} can be restored. {reasons}".rstrip())
     for number, why in newest.failed:
@@ -129,52 +169,29 @@ def _restore(
         listener.note(f"The checkpoint of step {number} is left out: {why}")
     if newest.failed:
         listener.note(f"Going on from step {newest.step}.")
-    document = newest.value
-    trainer.limit = float(document["limit"])
-    for phase, seconds in document["seconds"].items():
-        if phase == "total":
-            trainer.ledger.earlier = float(seconds)
-        else:
-            trainer.ledger.seconds[phase] += float(seconds)
-    for program, count in document["compiled"].items():
-        trainer.ledger.compiled[program] = trainer.ledger.compiled.get(program, 0) + int(count)
-    return document
+    return newest.value
 
 
-def _branch(directory: RunDirectory, target: Path, step: int | None) -> RunDirectory:
-    """A new run directory with what the run had up to a checkpoint."""
-    require_free(target)
-    steps = CheckpointStore(directory.path / CHECKPOINTS, KeepRules()).steps()
-    if not steps or (step is not None and step not in steps):
-        there = ", ".join(map(str, steps)) or "none"
-        raise UsageError(f"there is no checkpoint of step {step}; there are: {there}")
-    chosen = steps[-1] if step is None else step
-    target = target.absolute()
-    target.mkdir(parents=True, exist_ok=True)
-    for path in (directory.spec_path, directory.metrics_path, directory.history_path):
-        if path.exists():
-            shutil.copy2(path, target / path.name)
-    shutil.copytree(directory.path / CHECKPOINTS / str(chosen), target / CHECKPOINTS / str(chosen))
-    return RunDirectory.open(target)
+def _go_to(trainer: Trainer, arrays: Mapping[str, Any], document: Mapping[str, Any]) -> None:
+    """Puts `trainer` where it was when it saved these.
 
-
-def _keep_old_spec(directory: RunDirectory) -> None:
-    """Copies `spec.yaml` to the first free `spec-<n>.yaml`."""
-    number = 1
-    while (old := directory.path / f"spec-{number}.yaml").exists():
-        number += 1
-    shutil.copy2(directory.spec_path, old)
-
-
-def _record(
-    directory: RunDirectory, step: int, overrides: Sequence[str], origin: Path | None
-) -> None:
-    """A line of `resumed.jsonl`: when, from which step and with which changes."""
-    known = environment()
-    row = {
-        "step": step,
-        "time": known.get("time"),
-        "overrides": list(overrides),
-        "branched_from": None if origin is None else str(origin.absolute()),
-    }
-    append_row(directory.path / "resumed.jsonl", row)
+    Raises:
+      RunError: the document is damaged.
+    """
+    ledger = trainer.ledger
+    try:
+        moment = moment_from(arrays, document, trainer.optimizer)
+        limit = math.inf if document["limit"] is None else float(document["limit"])
+        seconds = {phase: float(document["seconds"][phase]) for phase in ledger.seconds}
+        total = float(document["seconds"]["total"])
+        compiled = {name: int(count) for name, count in document["compiled"].items()}
+        int(document["metrics_bytes"]), int(document["history_bytes"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RunError(f"the checkpoint's document is damaged: {error!r}") from error
+    trainer.go_to(moment)
+    trainer.limit = limit
+    ledger.earlier = total
+    for phase, spent in seconds.items():
+        ledger.seconds[phase] += spent
+    for name, count in compiled.items():
+        ledger.compiled[name] = ledger.compiled.get(name, 0) + count

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from senn_cli.data.dataset import Dataset
+from senn_cli.errors import RunError
+from senn_cli.runs import layout
 from senn_cli.runs.checkpoints import CheckpointStore
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.keep import KeepRules
@@ -27,6 +29,43 @@ def store_in(directory: Path, spec: CheckpointsSpec, per_epoch: int) -> Checkpoi
     every = None if spec.keep_every is None else spec.keep_every.in_steps(per_epoch)
     rules = KeepRules(spec.keep, every, spec.best is not None, spec.maximise)
     return CheckpointStore(directory / CHECKPOINTS, rules)
+
+
+def nothing_saved(store: CheckpointStore) -> bool:
+    """Whether no checkpoint has ever been complete here, damaged ones included."""
+    damaged = store.directory.glob("*.damaged*")
+    return not store.steps() and not any(damaged)
+
+
+def set_unmarked_aside(store: CheckpointStore) -> list[int]:
+    """Sets checkpoints aside that have lost their marker, and returns their steps, newest first.
+
+    A save gives a checkpoint its name when the marker is there, so no kill leaves one without.
+    """
+    names = [path.name for path in layout.leftovers(store.directory)]
+    steps = sorted((int(name) for name in names if name.isdecimal()), reverse=True)
+    for step in steps:
+        store.set_aside(step)
+    return steps
+
+
+def forget_after(directory: Path, step: int) -> None:
+    """Removes moments before growth that come after `step`, and what killed saves left of some.
+
+    The run goes on from `step`, perhaps in another way than before.
+
+    Raises:
+      RunError: they cannot be removed.
+    """
+    store = CheckpointStore(directory / BEFORE_GROWTH, KeepRules())
+    store.clean()
+    for later in store.steps():
+        if later > step:
+            path = layout.step_path(store.directory, later)
+            try:
+                layout.remove(path)
+            except OSError as error:
+                raise RunError(f"{path} cannot be removed: {error.strerror or error}") from error
 
 
 def data_digest(dataset: Dataset) -> str:

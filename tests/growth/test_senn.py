@@ -345,8 +345,6 @@ def deep(nets: Any) -> Problem:
     return problem
 
 
-
-
 @pytest.mark.parametrize("weights", ["score", "random"])
 def test_the_moments_of_a_new_neuron_are_those_on_the_deciding_sample(
     weights: str, nets: Any, deep: Problem, decide: Any
