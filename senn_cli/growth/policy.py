@@ -7,8 +7,7 @@ decisions in order and writes every decision down. It knows nothing else about p
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import jax
@@ -130,7 +129,6 @@ class View:
       layer_allowed: whether the cooldown between layers has passed.
       input_spectrum: eigenvalues and eigenvectors of the inputs' second moment, the constant in
         front; None where there are too many inputs.
-      memory: what the policy remembered of earlier rounds (plain values).
     """
 
     architecture: Architecture
@@ -143,7 +141,6 @@ class View:
     added: int
     layer_allowed: bool
     input_spectrum: tuple[jax.Array, jax.Array] | None
-    memory: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Policy(Protocol):

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
-from senn_cli.curvature.kronecker import Spectrum, second_moment, spectrum
+from senn_cli.curvature.kronecker import Spectrum, spectrum
 from senn_cli.data.dataset import Dataset
 from senn_cli.data.registry import load_dataset
 from senn_cli.errors import DivergedError, InterruptedRun
@@ -23,9 +24,9 @@ from senn_cli.runs.environment import environment
 from senn_cli.runs.lock import RunLock
 from senn_cli.runs.weights import save_weights
 from senn_cli.spec import Duration, Spec, dump_spec
-from senn_cli.training.arrays import Arrays, inputs, on_device
+from senn_cli.training.arrays import Arrays, examples, inputs, on_device
 from senn_cli.training.device import choose_device
-from senn_cli.training.evaluate import make_evaluate
+from senn_cli.training.evaluate import BLOCK, make_evaluate
 from senn_cli.training.interruption import Interruption
 from senn_cli.training.listener import Listener, Silent, Start
 from senn_cli.training.loop import Outputs, Timetable, Trainer
@@ -226,7 +227,18 @@ def input_spectrum(train: Arrays, ledger: Ledger) -> Spectrum:
     """The spectrum of the network inputs' second moment over the training part."""
 
     def compute(data: Arrays) -> Spectrum:
-        return spectrum(second_moment(with_constant(inputs(data))))
+        n = examples(data)
+        size = min(n, BLOCK)  # never the whole set in floating point at once
+
+        def block(index: jax.Array, total: jax.Array) -> jax.Array:
+            rows = index * size + jnp.arange(size)
+            weight = (rows < n).astype(jnp.float32)[:, None]
+            a = weight * with_constant(inputs(data, jnp.minimum(rows, n - 1)))
+            return total + a.T @ a
+
+        width = 1 + inputs(data, jnp.arange(1)).shape[1]
+        total = jax.lax.fori_loop(0, -(-n // size), block, jnp.zeros((width, width)))
+        return spectrum(total / n)
 
     program = Program("input_spectrum", compute, ledger)
     with ledger.phase("train"):

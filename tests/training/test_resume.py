@@ -1,0 +1,297 @@
+"""A run that was stopped and resumed is the run that was not, bit for bit."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from senn_cli.errors import InterruptedRun
+from senn_cli.runs.jsonl import read_rows
+from senn_cli.training.run import Run
+from tests.resuming import (
+    DIGITS,
+    MOONS,
+    Executables,
+    Heard,
+    check_same,
+    document,
+    go,
+    resume,
+    rows,
+    shared_programs,
+    steps,
+    store_of,
+)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A run that was never stopped, and what was compiled for it."""
+
+    text: str
+    run: Run
+    executables: Executables
+
+    @property
+    def path(self) -> Path:
+        return self.run.path
+
+    @property
+    def growth_steps(self) -> list[int]:
+        """Where something was added."""
+        events = rows(self.path / "history.jsonl")
+        return sorted({event["step"] for event in events if event["accepted"]})
+
+
+def reference(text: str, path: Path) -> Reference:
+    executables: Executables = {}
+    with shared_programs(executables):
+        return Reference(text, go(text, path), executables)
+
+
+@pytest.fixture(scope="session")
+def digits(tmp_path_factory: pytest.TempPathFactory) -> Reference:
+    return reference(DIGITS, tmp_path_factory.mktemp("digits") / "run")
+
+
+@pytest.fixture(scope="session")
+def moons(tmp_path_factory: pytest.TempPathFactory) -> Reference:
+    return reference(MOONS, tmp_path_factory.mktemp("moons") / "run")
+
+
+@pytest.fixture(params=["digits", "moons"])
+def either(request: pytest.FixtureRequest) -> Iterator[Reference]:
+    found: Reference = request.getfixturevalue(request.param)
+    with shared_programs(found.executables):
+        yield found
+
+
+@pytest.fixture
+def warm(moons: Reference) -> Iterator[Reference]:
+    with shared_programs(moons.executables):
+        yield moons
+
+
+def test_the_references_grow_in_every_way(digits: Reference, moons: Reference) -> None:
+    kinds = [
+        {event["edit"] for event in rows(run.path / "history.jsonl")} for run in (digits, moons)
+    ]
+    assert "add_neurons" in kinds[0]
+    assert kinds[1] >= {"insert_layer", "add_neurons", "enlarge_capacity"}
+    assert len(digits.growth_steps) >= 3
+
+
+def test_stopped_at_twenty_random_steps_and_around_every_growth(
+    either: Reference, tmp_path: Path
+) -> None:
+    total = either.run.summary["steps"]
+    stops = set(random.Random(2).sample(range(1, total), min(20, total - 1)))
+    for step in either.growth_steps:
+        stops |= {step - 1, step, step + 1}
+    path = tmp_path / "run"
+    for step in sorted(stops):
+        stopped = (resume if path.exists() else lambda p, until: go(either.text, p, until=until))(
+            path, until=steps(step)
+        )
+        assert stopped.summary["status"] == "stopped"
+        assert stopped.summary["steps"] == store_of(path).steps()[-1] == step
+    resume(path)
+    check_same(path, either.path)
+    assert [row["step"] for row in rows(path / "resumed.jsonl")] == sorted(stops)
+    assert not (path / "metrics.cut.jsonl").exists()  # every stop was saved
+
+
+def interrupted_again_and_again(
+    text: str, path: Path, phase: str, count: int, *overrides: str
+) -> list[int]:
+    """Runs `text` to its end; every process hears a signal when it enters `phase` a `count`th time.
+
+    Returns the steps at which the run was interrupted.
+    """
+    stopped: list[int] = []
+    while True:
+        listener = Heard(at=(phase, count))
+        try:
+            if path.exists():
+                resume(path, listener=listener)
+            else:
+                go(text, path, *overrides, listener=listener)
+        except InterruptedRun as error:
+            assert error.exit_code == 75
+            stopped.append(store_of(path).steps()[-1])
+            assert f"stopped at step {stopped[-1]}" in error.message
+            assert len(stopped) < 60
+            continue
+        return stopped
+
+
+@pytest.mark.parametrize(
+    ("phase", "count"),
+    [("score", 2), ("score", 3), ("surgery", 1), ("surgery", 2), ("train", 3), ("evaluate", 3)],
+)
+def test_interrupted_in_any_phase(
+    either: Reference, tmp_path: Path, phase: str, count: int
+) -> None:
+    path = tmp_path / "run"
+    stopped = interrupted_again_and_again(either.text, path, phase, count)
+    assert stopped
+    assert not (path / "history.cut.jsonl").exists()
+    check_same(path, either.path)
+
+
+@pytest.mark.parametrize("phase", ["score", "surgery"])
+def test_a_round_that_is_called_off_is_done_again(
+    either: Reference, tmp_path: Path, phase: str
+) -> None:
+    path, step = tmp_path / "run", either.growth_steps[0]
+    with pytest.raises(InterruptedRun, match=f"stopped at step {step}"):
+        go(either.text, path, listener=Heard(at=(phase, 1)))
+    growth = document(path, step)["meta"]["growth"]
+    assert growth == {"last_layer_step": None, "accepted": 0, "pending": True}
+    assert document(path, step)["meta"]["architecture"]["hidden"] == (
+        []
+        if "hidden: []" in either.text
+        else [{"width": 4, "capacity": 24, "activation": "rational"}]
+    )
+    assert rows(path / "history.jsonl") == []
+    assert rows(path / "metrics.jsonl")[-1]["step"] == step  # it had been evaluated
+    # Again at the very same place, and once more within the round that is done again.
+    for _ in range(2):
+        with pytest.raises(InterruptedRun, match=f"stopped at step {step}"):
+            resume(path, listener=Heard(at=(phase, 1)))
+    assert resume(path, until=steps(step)).summary["hidden"] != []
+    assert document(path, step)["meta"]["growth"]["pending"]
+    resume(path)
+    check_same(path, either.path)
+
+
+def test_a_signal_while_events_are_written_leaves_the_round_whole(
+    warm: Reference, tmp_path: Path
+) -> None:
+    import os
+    import signal
+
+    class AtFirstEvent(Heard):
+        def event(self, event: object) -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    path = tmp_path / "run"
+    with pytest.raises(InterruptedRun) as caught:
+        go(warm.text, path, listener=AtFirstEvent())
+    assert caught.value.exit_code == 75
+    step = warm.growth_steps[0]
+    assert not document(path, step)["meta"]["growth"]["pending"]
+    assert {event["step"] for event in rows(path / "history.jsonl")} == {step}
+    resume(path)
+    check_same(path, warm.path)
+
+
+def test_control_c_before_the_first_step(warm: Reference, tmp_path: Path) -> None:
+    import signal
+
+    path = tmp_path / "run"
+    with pytest.raises(InterruptedRun, match="stopped at step 0") as caught:
+        go(warm.text, path, listener=Heard(at=("evaluate", 1), number=signal.SIGINT))
+    assert caught.value.exit_code == 130
+    assert caught.value.hint == f"Go on with: senn resume {path}"
+    resume(path)
+    check_same(path, warm.path)
+
+
+OPTIMIZERS = {
+    "sgd": "optimizer={kind: sgd, learning_rate: 0.05, momentum: 0.9}",
+    "nesterov": "optimizer={kind: sgd, learning_rate: 0.05, momentum: 0.9, nesterov: true}",
+    "adam": "optimizer={kind: adam, learning_rate: 0.02, schedule: one_cycle, weight_decay: 0.01}",
+    "cg": "optimizer={kind: natural_gradient, solver: cg, cg_iterations: 10}",
+    "kfac": "optimizer={momentum: 0.9, weight_decay: 0.01, fixed_input_factor: false}",
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sgd",
+        "adam",
+        "cg",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("nesterov", "kfac")),
+    ],
+)
+def test_every_optimizer(tmp_path: Path, name: str) -> None:
+    # Steps 1 to 9, with growth after 3 (a layer) and 6 (neurons, and room for them).
+    overrides = [OPTIMIZERS[name], "training.epochs=3"]
+    with shared_programs({}):
+        whole = go(MOONS, tmp_path / "whole", *overrides)
+        kinds = {event["edit"] for event in rows(whole.path / "history.jsonl")}
+        assert {"insert_layer", "add_neurons"} <= kinds
+        path = tmp_path / "run"
+        go(MOONS, path, *overrides, until=steps(2))
+        for step in (3, 4, 6, 7):
+            resume(path, until=steps(step))
+        resume(path)
+    check_same(path, whole.path)
+    assert rows(path / "metrics.jsonl")[0]["learning_rate"] > 0
+
+
+def test_a_run_that_was_killed_before_its_first_checkpoint_starts_again(
+    warm: Reference, tmp_path: Path
+) -> None:
+    class Killed(Exception):
+        pass
+
+    class AtSecondRow(Heard):
+        def metrics(self, row: object) -> None:
+            if self.entered.setdefault("row", 0):
+                raise Killed
+            self.entered["row"] = 1
+
+    path = tmp_path / "run"
+    with pytest.raises(Killed):
+        go(warm.text, path, listener=AtSecondRow())
+    assert len(rows(path / "metrics.jsonl")) == 2
+    assert store_of(path).steps() == ()
+    listener = Heard()
+    resume(path, listener=listener)
+    assert listener.notes == ["The run ended before its first checkpoint; it starts at step 0."]
+    check_same(path, warm.path)
+    # What the killed process had written is kept, but aside.
+    assert [row["step"] for row in rows(path / "metrics.cut.jsonl")] == [3, 6]
+    assert rows(path / "history.cut.jsonl")[0]["edit"] == "insert_layer"
+
+
+def test_moved_to_another_place(warm: Reference, tmp_path: Path) -> None:
+    first, second = tmp_path / "here", tmp_path / "there" / "deep"
+    go(warm.text, first, until=steps(4))
+    second.parent.mkdir()
+    shutil.move(first, second)
+    run = resume(second)
+    assert run.path == second
+    assert run.summary["run_directory"] == str(second)
+    check_same(second, warm.path)
+    assert not first.exists()
+
+
+def test_what_a_resumed_run_leaves(warm: Reference, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    go(warm.text, path, until=steps(4))
+    rows_before = (path / "metrics.jsonl").read_bytes(), (path / "history.jsonl").read_bytes()
+    spec = (path / "spec.yaml").read_bytes()
+    run = resume(path)
+    assert (path / "metrics.jsonl").read_bytes().startswith(rows_before[0])
+    assert (path / "history.jsonl").read_bytes().startswith(rows_before[1])
+    assert (path / "spec.yaml").read_bytes() == spec
+    assert not (path / "spec-1.yaml").exists()
+    (line,) = rows(path / "resumed.jsonl")
+    assert line["step"] == 4
+    assert line["overrides"] == []
+    assert line["branched_from"] is None
+    assert line["time"].startswith("20")
+    assert not (path / "lock.json").exists()
+    # The times go on, too: those of both processes are in the summary.
+    seconds = [row["seconds"] for row in read_rows(path / "metrics.jsonl")]
+    assert seconds == sorted(seconds)
+    assert run.summary["seconds"]["total"] >= seconds[-1]
