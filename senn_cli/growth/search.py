@@ -93,6 +93,13 @@ def _spectral_starts(w: jax.Array, r: jax.Array, count: int) -> jax.Array:
     return jnp.concatenate([both[:half], both[linear.shape[1] :][: count - half]], axis=0)
 
 
+def _grouping(proposals: int) -> tuple[int, int, jax.Array]:
+    """Size and number of groups, and the proposals in them; the last group is filled up."""
+    size = min(GROUP, proposals)
+    groups = -(-proposals // size)
+    return size, groups, jnp.arange(groups * size) % proposals
+
+
 def _best(scores: jax.Array, neurons: Neurons, count: int) -> Neurons:
     top = jax.lax.top_k(jnp.where(jnp.isfinite(scores), scores, -jnp.inf), count)[1]
     return Neurons(neurons.weights[top], neurons.coefficients[top])
@@ -138,9 +145,7 @@ def search_neurons(
             )
         return Neurons(*result)
 
-    size = min(GROUP, settings.proposals)
-    groups = -(-settings.proposals // size)
-    filled = jnp.arange(groups * size) % settings.proposals  # the last group is filled up
+    size, groups, filled = _grouping(settings.proposals)
     grouped = jax.tree.map(lambda x: x[filled].reshape(groups, size, -1), start)
     keys = jax.random.split(jax.random.fold_in(key, 1), groups)
     found = jax.lax.map(improve, (keys, grouped))
@@ -178,7 +183,11 @@ def _closed_form_search(
     scale = jnp.exp(jax.random.uniform(k_scale, (settings.proposals, 1), u.dtype, -0.7, 1.1))
     bias = jax.random.normal(k_bias, (settings.proposals, 1), u.dtype)
     starts = jnp.concatenate([bias, drawn * scale], axis=1)
-    _, scores = objective.closed_form(activation, starts, v, residual)
+    size, groups, filled = _grouping(settings.proposals)
+    scores = jax.lax.map(
+        lambda group: objective.closed_form(activation, group, v, residual)[1],
+        starts[filled].reshape(groups, size, -1),
+    ).reshape(-1)[: settings.proposals]
     screened = _best(scores, Neurons(starts, starts), settings.polished - spectral).weights
     directions = jnp.where(usable, _spectral_starts(w, residual, spectral), 0.0)
     # Where there are fewer directions than asked for, the rest is noise in unusable ones.

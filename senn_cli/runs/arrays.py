@@ -194,4 +194,5 @@ def _hush() -> None:
 
 
 def _of_orbax(text: str) -> bool:
-    return re.search(r"\b(orbax|tensorstore|zarr|OCDBT)\b", text) is not None
+    # asyncio names a future of TensorStore's by the coroutine that wraps any foreign future.
+    return re.search(r"\b(orbax|tensorstore|zarr|OCDBT|_wrap_awaitable)\b", text) is not None

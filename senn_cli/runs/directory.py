@@ -103,7 +103,7 @@ class RunDirectory:
         try:
             path.mkdir(parents=True, exist_ok=True)
             return cls(path)._claim()
-        except FileExistsError as error:
+        except (FileExistsError, NotADirectoryError) as error:
             raise _taken(path) from error
         except OSError as error:
             raise RunError(f"{path} cannot be written: {error.strerror or error}") from error

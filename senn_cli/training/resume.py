@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import jax
+
 from senn_cli.data.registry import load_dataset
 from senn_cli.errors import DataError, RunError, UsageError
 from senn_cli.runs.checkpoints import CheckpointStore, newest_good
@@ -83,7 +85,7 @@ def resume_run(
         if spec != before:
             directory.keep_spec()
             directory.write_spec(dump_spec(spec))
-        known = environment() | {"device": device}
+        known = environment() | {"device": device, "devices": list(map(str, jax.devices()))}
         directory.write_environment(known)
         directory.append_resumed(
             {

@@ -75,7 +75,10 @@ def architecture_in(document: Mapping[str, Any]) -> Architecture:
       RunError: there is none, or it is damaged.
     """
     try:
-        return Architecture.from_json(document["architecture"])
+        found = Architecture.from_json(document["architecture"])
+        if min(found.inputs, found.outputs) < 1:
+            raise ValueError(f"{found.inputs} inputs and {found.outputs} outputs")
+        return found
     except (KeyError, TypeError, ValueError) as error:
         raise RunError(f"the checkpoint's architecture is damaged: {error}") from error
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -192,3 +194,19 @@ def test_layers_are_good_invertible_and_leave_unused_neurons_out(method: str) ->
         values = np.linalg.svd(kernel, compute_uv=False)
         assert values.min() >= 0.99e-3 * values.mean()
         np.testing.assert_allclose(kernel @ np.linalg.inv(kernel), np.eye(D), atol=1e-10)
+
+
+def test_layers_are_factorised_one_at_a_time() -> None:
+    # jaxlib 0.10 runs a batch of LAPACK calls as tasks of the thread pool that waits for them: two
+    # batches at once locked up a machine with two cores. Batches of tiny matrices run in place.
+    settings = DepthSearch("closed_form", 16, 4, 2, 0.1, 10.0, 0.01)
+    v, residual = jnp.ones((64, 33)), jnp.ones((64, 10))
+    lowered = jax.jit(search_layers, static_argnums=4).lower(
+        jax.random.key(0), v, residual, jnp.asarray(32), settings
+    )
+    calls = [line for line in lowered.as_text().splitlines() if "@lapack_" in line]
+    assert calls
+    for line in calls:
+        shapes = [s.split("x")[:-1] for s in re.findall(r"tensor<([0-9x]+x[a-z0-9]+)>", line)]
+        work = [math.prod(map(int, s[:-2])) for s in shapes if len(s) > 2 and int(s[-1]) > 3]
+        assert all(batch == 1 for batch in work), line
