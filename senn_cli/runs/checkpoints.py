@@ -214,7 +214,7 @@ class CheckpointStore:
         try:
             self._write(step, arrays, document)
         except BaseException as error:
-            shutil.rmtree(layout.saving_path(self.directory, step), ignore_errors=True)
+            layout.discard(self.directory, step)
             self._failure = RunError(
                 f"the checkpoint of step {step} could not be saved in {self.directory}: "
                 f"{reason(error)}",

@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import time
 from pathlib import Path
 
 from senn_cli.errors import RunError
@@ -104,6 +105,16 @@ def commit(directory: Path, step: int) -> None:
         remove(path)
     saving.rename(path)
     _flush(directory)
+
+
+def discard(directory: Path, step: int) -> None:
+    """Removes what a failed save of `step` has written, as far as that can be done."""
+    saving = saving_path(directory, step)
+    for _ in range(20):
+        shutil.rmtree(saving, ignore_errors=True)
+        time.sleep(0.05)  # where one array failed, Orbax lets others be written to their end
+        if not saving.exists():
+            return
 
 
 def remove(path: Path) -> None:

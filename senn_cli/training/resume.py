@@ -60,7 +60,7 @@ def resume_run(
       RunError: there is no run, or none of its checkpoints can be restored.
       SpecError, UsageError: an override does not fit, the run is in use, it is past its end or
         past `until`, or going on from `step` would throw later steps away.
-      DataError: as for `train_run`, or the data are not those that the run was trained on.
+      DataError: as for `train_run`, or the data are not those that the run was started with.
       DeviceError, DivergedError, InterruptedRun: as for `train_run`.
     """
     listener = listener if listener is not None else Silent()
@@ -157,7 +157,7 @@ def _restore(
     def attempt(number: int) -> Mapping[str, Any]:
         document = store.meta(number)
         if document.get("data") != digest:
-            raise DataError("the training data are not those that the run was trained on")
+            raise DataError("the data are not those that the run was started with")
         expected = expected_arrays(architecture_in(document), trainer.optimizer)
         _go_to(trainer, store.restore(number, expected), document)
         return document

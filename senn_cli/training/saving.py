@@ -69,10 +69,11 @@ def forget_after(directory: Path, step: int) -> None:
 
 
 def data_digest(dataset: Dataset) -> str:
-    """A checksum of the training part, by which a resumed run knows its data again."""
+    """A checksum of all parts of the data, by which a resumed run knows them again."""
     value = 0
-    for array in (dataset.train.x, dataset.train.y, dataset.train.ids):
-        value = zlib.crc32(np.ascontiguousarray(array).data, value)
+    for part in (dataset.train, dataset.validation, dataset.test):
+        for array in () if part is None else (part.x, part.y, part.ids):
+            value = zlib.crc32(np.ascontiguousarray(array).data, value)
     return f"{value:08x}"
 
 

@@ -1,0 +1,153 @@
+"""A growth round in the loop: whole or not at all, and what is told of it in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from senn_cli.data.registry import load_dataset
+from senn_cli.spec import parse_spec
+from senn_cli.training.loop import Outputs, Trainer
+from senn_cli.training.memory import GrowthMemory
+from senn_cli.training.programs import Aborted, Ledger
+from senn_cli.training.run import assemble
+from senn_cli.training.snapshot import Moment, arrays_of
+from tests.resuming import MOONS, Executables, shared_programs, steps
+
+EXECUTABLES: Executables = {}
+ROUND = 3  # the step of the first round, which inserts a layer; three steps an epoch
+
+
+@pytest.fixture(autouse=True)
+def programs() -> Iterator[None]:
+    with shared_programs(EXECUTABLES):
+        yield
+
+
+def trainer(until: int = 6, *overrides: str, announce: Callable[[str], None] = print) -> Trainer:
+    spec = parse_spec(MOONS, overrides=overrides)
+    ledger = Ledger(announce=announce)
+    return assemble(spec, load_dataset(spec.data, 0), ledger, steps(until))
+
+
+class Recorder:
+    """Keeps what it is told, in order."""
+
+    def __init__(self, *, stop: Callable[[], bool] = lambda: False) -> None:
+        self.log: list[tuple[str, Any]] = []
+        self.moments: list[tuple[Moment, Moment]] = []
+        self.outputs = Outputs(
+            metrics=lambda row: self.log.append(("metrics", row["step"])),
+            event=lambda event: self.log.append(("event", event["edit"])),
+            interrupted=stop,
+            growing=lambda: self.log.append(("growing", None)),
+            grown=self._grown,
+            boundary=lambda trainer: self.log.append(("boundary", trainer.step)),
+        )
+
+    def _grown(self, before: Moment, after: Moment) -> None:
+        self.log.append(("grown", after.step))
+        self.moments.append((before, after))
+
+
+def test_the_order_of_a_round() -> None:
+    heard = Recorder()
+    trainer(ROUND).run(heard.outputs)
+    assert heard.log == [
+        ("metrics", ROUND),
+        ("growing", None),
+        ("event", "insert_layer"),
+        ("grown", ROUND),
+        ("boundary", ROUND),
+    ]
+
+
+def test_the_moments_before_and_after() -> None:
+    heard = Recorder()
+    run = trainer(ROUND)
+    run.run(heard.outputs)
+    ((before, after),) = heard.moments
+    assert (before.network.architecture.widths, after.network.architecture.widths) == ((), (2,))
+    assert before.step == after.step == ROUND
+    assert before.memory == GrowthMemory(None, 0, pending=True)
+    assert after.memory == GrowthMemory(ROUND, 1, pending=False)
+    assert after == run.moment
+    # Both can be saved: nothing of them was donated to a program.
+    for moment in (before, after):
+        assert all(np.isfinite(a).all() for a in jax.device_get(list(arrays_of(moment).values())))
+
+
+def called_off(phase: str, count: int) -> tuple[Trainer, Recorder]:
+    """A run of six steps that is interrupted when it enters `phase` for the `count`th time."""
+    entered: list[str] = []
+    heard = Recorder(stop=lambda: entered.count(phase) >= count)
+    run = trainer(announce=entered.append)
+    entered.clear()  # of its making
+    run.run(heard.outputs)
+    return run, heard
+
+
+@pytest.mark.parametrize(("phase", "count"), [("score", 1), ("surgery", 1)])
+def test_a_round_that_is_called_off_leaves_no_trace(phase: str, count: int) -> None:
+    run, heard = called_off(phase, count)
+    assert run.step == ROUND
+    assert run.memory == GrowthMemory(None, 0, pending=True)
+    assert run.network.architecture.widths == ()
+    assert heard.log == [("metrics", ROUND), ("boundary", ROUND)]
+
+
+def test_a_pending_round_comes_first() -> None:
+    run, _ = called_off("surgery", 1)
+    heard = Recorder()
+    run.timetable = replace(run.timetable, until=ROUND)
+    run.run(heard.outputs)
+    # No second row of metrics for the same step.
+    assert [name for name, _ in heard.log] == ["growing", "event", "grown"]
+    assert run.memory == GrowthMemory(ROUND, 1, pending=False)
+    whole = trainer(ROUND)
+    whole.run(Recorder().outputs)
+    for name, array in arrays_of(whole.moment).items():
+        assert np.asarray(array).tobytes() == np.asarray(arrays_of(run.moment)[name]).tobytes()
+
+
+def test_a_signal_between_rounds_is_no_part_of_one() -> None:
+    steps_seen: list[int] = []
+    heard = Recorder(stop=lambda: len(steps_seen) > 1)
+    boundary = heard.outputs.boundary
+    outputs = replace(
+        heard.outputs,
+        boundary=lambda trainer: (steps_seen.append(trainer.step), boundary(trainer))[1],
+    )
+    run = trainer(12, "checkpoints={every: {steps: 2}}")
+    run.run(outputs)
+    assert steps_seen == [2, 3]
+    assert not run.memory.pending
+    assert run.network.architecture.widths == (2,)
+
+
+def test_a_round_that_adds_nothing_tells_no_growth() -> None:
+    heard = Recorder()
+    run = trainer(ROUND, "expansion.max_hidden=1")  # a layer would have two neurons
+    run.run(heard.outputs)
+    assert ("event", None) in heard.log
+    assert not heard.moments
+    assert run.memory == GrowthMemory()
+
+
+def test_work_that_is_called_off() -> None:
+    ledger, stop = Ledger(), [False]
+    ledger.check()
+    with ledger.abortable(lambda: stop[0]):
+        ledger.check()
+        stop[0] = True
+        with pytest.raises(Aborted), ledger.phase("score"):
+            ledger.check()
+    ledger.check()  # outside, nobody asks
+    with pytest.raises(Aborted), ledger.abortable(lambda: True):
+        ledger.check()
+    ledger.check()
