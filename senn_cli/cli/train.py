@@ -122,7 +122,10 @@ def _train(
     stop = until_of(until)
     if auto and run_directory is not None and (run_directory / "spec.yaml").is_file():
         place = run_directory
-        follow(lambda listener: resume_run(place, until=stop, listener=listener), quiet=quiet)
+        follow(
+            lambda listener: resume_run(place, spec=spec, until=stop, listener=listener),
+            quiet=quiet,
+        )
         return
     follow(
         lambda listener: train_run(

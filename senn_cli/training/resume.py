@@ -16,7 +16,7 @@ from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.environment import environment
 from senn_cli.runs.lock import RunLock
 from senn_cli.runs.weights import load_weights
-from senn_cli.spec import Duration, dump_spec, load_spec
+from senn_cli.spec import Duration, Spec, dump_spec, load_spec
 from senn_cli.training.branch import branch_off, require_step
 from senn_cli.training.compatible import require_compatible
 from senn_cli.training.device import choose_device
@@ -40,6 +40,7 @@ def resume_run(
     *,
     step: int | None = None,
     overrides: Sequence[str] = (),
+    spec: Spec | None = None,
     until: Duration | None = None,
     branch: Path | None = None,
     listener: Listener | None = None,
@@ -52,7 +53,8 @@ def resume_run(
 
     Args:
       step: another checkpoint than the newest; only with `branch`, or where it is the newest.
-      overrides: changes of the spec, such as `training.epochs=400`.
+      overrides: changes of the run's spec, such as `training.epochs=400`.
+      spec: a whole spec to go on with instead of the run's own and `overrides`.
       until: where to stop before the end.
       branch: a new directory to go on in; the run in `path` stays as it is.
 
@@ -66,7 +68,7 @@ def resume_run(
     listener = listener if listener is not None else Silent()
     directory = RunDirectory.open(path)
     before = load_spec(directory.spec_path)
-    spec = load_spec(directory.spec_path, overrides)
+    spec = load_spec(directory.spec_path, overrides) if spec is None else spec
     require_compatible(before, spec)
     if branch is not None:
         directory = branch_off(directory, branch, step)

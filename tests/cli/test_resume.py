@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from senn_cli.cli.app import app
 from senn_cli.errors import RunError
-from senn_cli.runs import checkpoints
+from senn_cli.runs import arrays, checkpoints
 from senn_cli.spec import load_spec
 from tests.resuming import (
     SMALL,
@@ -74,7 +74,9 @@ def spec(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def stopped_once(whole: Path, programs: Executables, tmp_path_factory: Any) -> Path:
+def stopped_once(
+    whole: Path, programs: Executables, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     path = tmp_path_factory.mktemp("stopped") / "run"
     with shared_programs(programs):
         go(SMALL, path, EVERY, until=steps(5))
@@ -85,7 +87,8 @@ def stopped_once(whole: Path, programs: Executables, tmp_path_factory: Any) -> P
 def stopped(warm: Path, stopped_once: Path, tmp_path: Path) -> Path:
     """A run that was stopped at step 5, with checkpoints of steps 3, 4 and 5."""
     assert store_of(stopped_once).steps() == (3, 4, 5)
-    return Path(shutil.copytree(stopped_once, tmp_path / "run"))
+    shutil.copytree(stopped_once, tmp_path / "run")
+    return tmp_path / "run"
 
 
 def test_to_the_end(warm: Path, stopped: Path) -> None:
@@ -167,7 +170,6 @@ def test_what_cannot_change_is_named(stopped: Path, override: str, keys: str) ->
 def test_all_that_cannot_change_is_named_at_once(stopped: Path) -> None:
     result = senn("resume", stopped, "--set", "seed=1", "--set", "data.noise=0.1")
     assert "seed and data.noise cannot be changed" in said(result)
-    assert "no such key" not in said(result)
 
 
 def test_a_misspelt_override(stopped: Path) -> None:
@@ -176,7 +178,9 @@ def test_a_misspelt_override(stopped: Path) -> None:
     assert "did you mean epochs" in said(result)
 
 
-@pytest.mark.parametrize(("name", "row"), [("train", 7), ("test", 0)])
+@pytest.mark.parametrize(
+    ("name", "row"), [("train", 7), pytest.param("test", 0, marks=pytest.mark.slow)]
+)
 def test_other_data_are_recognised(warm: Path, tmp_path: Path, name: str, row: int) -> None:
     random = np.random.default_rng(0)
     # As many as there are moons, so that the programs are the same.
@@ -275,7 +279,7 @@ def test_a_branch_without_a_checkpoint(stopped: Path) -> None:
     assert "there is no checkpoint in" in said(result)
 
 
-@pytest.mark.parametrize("finished", [False, True])
+@pytest.mark.parametrize("finished", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_longer_run_equals_one_that_was_that_long(
     warm: Path, stopped: Path, tmp_path: Path, finished: bool
 ) -> None:
@@ -317,6 +321,9 @@ def test_train_with_resume_auto(warm: Path, spec: Path, tmp_path: Path) -> None:
     assert again.exit_code == 0
     assert "stays as it is" in again.stderr
     assert [row["step"] for row in rows(run / "resumed.jsonl")] == [4, 7]
+    changed = senn(*command, "--seed", "7")
+    assert changed.exit_code == 2
+    assert "seed" in said(changed)
     assert senn("train", spec, "--resume", "auto").exit_code == 2
     assert senn("train", spec, "--resume", "always", "--run-dir", run).exit_code == 2
 
@@ -341,14 +348,18 @@ def empty_document(step: Path) -> None:
     (step / "meta.json").write_text(text.replace('"growth"', '"grow"'))
 
 
-FAULTS: list[tuple[Callable[[Path], None], str]] = [
+def remove_arrays(step: Path) -> None:
+    shutil.rmtree(step / "arrays")
+
+
+FAULTS: list[Any] = [
     (truncate, "is damaged"),
-    (flip, "is damaged"),
+    pytest.param(flip, "is damaged", marks=pytest.mark.slow),
     (lambda step: (step / "meta.json").unlink(), "meta.json is missing"),
     (lambda step: os.truncate(step / "meta.json", 100), "meta.json is damaged"),
     (empty_document, "document is damaged"),
     (lambda step: (step / "complete").unlink(), "not marked as complete"),
-    (lambda step: shutil.rmtree(step / "arrays"), "is damaged"),
+    pytest.param(remove_arrays, "is damaged", marks=pytest.mark.slow),
 ]
 
 
@@ -451,12 +462,12 @@ def test_metrics_that_are_too_short(stopped: Path) -> None:
 def test_a_failed_save_in_the_background_ends_the_run(
     warm: Path, stopped: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write, steps = checkpoints.write_arrays, [6, 7]
+    write, steps = arrays.write_arrays, [6, 7]
 
-    def full(path: Path, arrays: Any) -> None:
+    def full(path: Path, given: Any) -> None:
         if steps.pop(0) == 7:
             raise OSError(28, "No space left on device")
-        write(path, arrays)
+        write(path, given)
 
     monkeypatch.setattr(checkpoints, "write_arrays", full)
     result = senn("resume", stopped)
@@ -563,9 +574,9 @@ def test_divergence_keeps_the_last_finite_checkpoint(spec: Path, tmp_path: Path)
     for step in steps:
         table = document(run, step)["arrays"]
         expected = {n: (tuple(e["shape"]), np.dtype(e["dtype"])) for n, e in table.items()}
-        arrays = store_of(run).restore(step, expected)
-        assert all(np.isfinite(array).all() for array in arrays.values())
-        assert arrays["progress/fault"] == 0
+        restored = store_of(run).restore(step, expected)
+        assert all(np.isfinite(array).all() for array in restored.values())
+        assert restored["progress/fault"] == 0
     again = senn("resume", run)
     assert again.exit_code == 3
     assert f"step {steps[-1] + 1} is not finite" in said(again)

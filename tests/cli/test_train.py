@@ -252,7 +252,8 @@ def test_control_c_in_a_real_process(place: Path) -> None:
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     (path,) = (place / "runs").iterdir()
-    assert err.splitlines()[-1] == f"Interrupted; the run so far is in {path}"
+    assert f"the run so far is in {path}" in err
+    assert f"senn resume {path}" in err
     assert out == ""
     assert "Traceback" not in err
 

@@ -119,10 +119,12 @@ def test_a_signal_between_rounds_is_no_part_of_one() -> None:
     steps_seen: list[int] = []
     heard = Recorder(stop=lambda: len(steps_seen) > 1)
     boundary = heard.outputs.boundary
-    outputs = replace(
-        heard.outputs,
-        boundary=lambda trainer: (steps_seen.append(trainer.step), boundary(trainer))[1],
-    )
+
+    def at_boundary(trainer: Trainer) -> None:
+        steps_seen.append(trainer.step)
+        boundary(trainer)
+
+    outputs = replace(heard.outputs, boundary=at_boundary)
     run = trainer(12, "checkpoints={every: {steps: 2}}")
     run.run(outputs)
     assert steps_seen == [2, 3]

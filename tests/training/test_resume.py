@@ -138,7 +138,13 @@ def interrupted_again_and_again(
 
 @pytest.mark.parametrize(
     ("phase", "count"),
-    [("score", 2), ("score", 3), ("surgery", 1), ("surgery", 2), ("train", 3), ("evaluate", 3)],
+    [
+        *(("score", 2), ("surgery", 1), ("evaluate", 3)),
+        *(
+            pytest.param(phase, count, marks=pytest.mark.slow)
+            for phase, count in (("score", 3), ("surgery", 2), ("train", 3))
+        ),
+    ],
 )
 def test_interrupted_in_any_phase(
     either: Reference, tmp_path: Path, phase: str, count: int
@@ -247,11 +253,10 @@ def test_moments_before_and_after_growth(warm: Reference, tmp_path: Path) -> Non
     assert set(store_of(path).steps()) == {4, *warm.growth_steps, warm.run.summary["steps"]}
     previous: list[int] = []
     for step in before.steps():
-        earlier, later = before.meta(step), store_of(path).meta(step)
-        assert (earlier["growth"]["pending"], later["growth"]["pending"]) == (True, False)
+        earlier, then = before.meta(step), store_of(path).meta(step)
+        assert (earlier["growth"]["pending"], then["growth"]["pending"]) == (True, False)
         widths = [
-            [layer["width"] for layer in meta["architecture"]["hidden"]]
-            for meta in (earlier, later)
+            [layer["width"] for layer in meta["architecture"]["hidden"]] for meta in (earlier, then)
         ]
         assert widths[0] == previous
         assert sum(widths[0]) < sum(widths[1])

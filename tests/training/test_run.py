@@ -180,6 +180,7 @@ def test_the_run_directory(either: Watch) -> None:
         "history.jsonl",
         "summary.json",
         "weights",
+        "checkpoints",
     }
     environment = strict((path / "environment.json").read_text())
     assert environment["device"].startswith("CPU")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -48,7 +49,7 @@ class Scene:
     def at(self, step: int) -> Moment:
         """The run's moment, as if it had come to `step`."""
         network = self.trainer.network
-        state = network.state._replace(step=np.int32(step))
+        state = network.state._replace(step=jnp.int32(step))
         self.trainer.network = replace(network, state=state)
         return self.trainer.moment
 

@@ -54,7 +54,8 @@ def moment(chosen: Optimizer, architecture: Architecture = ARCHITECTURE) -> Mome
         found = random.standard_normal(leaf.shape) * 100
         if found.size > 3:
             found.flat[0], found.flat[1], found.flat[2] = np.inf, -0.0, 1e-41  # a subnormal number
-        return found.astype(leaf.dtype)
+        cast: np.ndarray = found.astype(leaf.dtype)
+        return cast
 
     state = jax.tree.map(filled, network.state)
     progress = Progress(np.int32(7), np.float32(0.1), np.float32(np.pi), np.int32(0))
@@ -77,7 +78,8 @@ def test_every_bit_comes_back(text: str) -> None:
         (after.progress, before.progress),
     ]
     for found, wanted in pairs:
-        assert jax.tree.structure(found) == jax.tree.structure(wanted)
+        structures: list[Any] = [jax.tree.structure(tree) for tree in (found, wanted)]
+        assert structures[0] == structures[1]
         for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
             assert isinstance(a, jax.Array)
             assert (a.shape, a.dtype) == (b.shape, b.dtype)
