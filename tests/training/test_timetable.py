@@ -70,6 +70,6 @@ def test_going_from_stop_to_stop_misses_nothing(table: Timetable, most: int) -> 
 def test_the_cooldown_of_layers() -> None:
     memory = GrowthMemory()
     assert memory.layer_allowed(0, 40)
-    memory.last_layer_step = 30
+    memory = GrowthMemory(last_layer_step=30)
     assert [s for s in (30, 69, 70, 71) if memory.layer_allowed(s, 40)] == [70, 71]
     assert memory.layer_allowed(30, 0)
