@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from senn_cli.spec import Spec
     from senn_cli.training.run import Run
 
-__all__ = ["load_spec", "train"]
+__all__ = ["load_spec", "resume", "train"]
 
 
 def load_spec(path: str | Path, overrides: Sequence[str] = ()) -> Spec:
@@ -61,6 +61,30 @@ def train(
         raise ValueError("overrides need a path or a mapping, not a ready Spec")
     directory = None if run_directory is None else Path(run_directory)
     return train_run(spec, root=Path(root), run_directory=directory)
+
+
+def resume(
+    run: str | Path,
+    *,
+    step: int | None = None,
+    overrides: Sequence[str] = (),
+    branch: str | Path | None = None,
+) -> Run:
+    """Goes on with the run in a directory, as `senn resume` does.
+
+    Args:
+      run: the run's directory.
+      step: the checkpoint to go on from; the newest by default.
+      overrides: changes of the spec, such as `training.epochs=400`.
+      branch: a new directory to go on in; the run then stays as it is.
+
+    Raises:
+      SennError: as the command line would report, see `senn_cli.errors`.
+    """
+    from senn_cli.training.resume import resume_run
+
+    target = None if branch is None else Path(branch)
+    return resume_run(Path(run), step=step, overrides=overrides, branch=target)
 
 
 def _plain(value: Any) -> Any:

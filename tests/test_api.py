@@ -135,3 +135,10 @@ def test_values_of_a_mapping_that_are_no_yaml(tmp_path: Path) -> None:
 def test_importing_costs_no_jax() -> None:
     code = "import sys, senn_cli; assert not {'jax', 'numpy', 'pydantic'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_run_is_made_longer(run: Run, tmp_path: Path) -> None:
+    longer = senn_cli.resume(run.path, overrides=["training.epochs=3"], branch=tmp_path / "longer")
+    assert longer.path == tmp_path / "longer"
+    assert longer.summary["steps"] == 3 * run.summary["steps"] // 2
+    assert senn_cli.resume(run.path).summary["steps"] == run.summary["steps"]

@@ -29,6 +29,14 @@ def resume(
             help="Go on in DIR, which must be new or empty, and leave RUN as it is.",
         ),
     ] = None,
+    before_growth: Annotated[
+        bool,
+        typer.Option(
+            "--before-growth",
+            help="With --branch: from the checkpoint right before the growth events of a step "
+            "(see checkpoints.growth in the spec).",
+        ),
+    ] = False,
     quiet: QuietOption = False,
 ) -> None:
     """Go on with the run in RUN from its newest checkpoint.
@@ -46,6 +54,7 @@ def resume(
             overrides=overrides or (),
             until=stop,
             branch=branch,
+            before_growth=before_growth,
             listener=listener,
         ),
         quiet=quiet,

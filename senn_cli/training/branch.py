@@ -8,20 +8,24 @@ from pathlib import Path
 from senn_cli.errors import RunError, UsageError
 from senn_cli.runs import layout
 from senn_cli.runs.directory import RunDirectory, require_free
-from senn_cli.training.saving import CHECKPOINTS
+from senn_cli.training.saving import BEFORE_GROWTH, CHECKPOINTS
 
 
-def branch_off(directory: RunDirectory, target: Path, step: int | None) -> RunDirectory:
+def branch_off(
+    directory: RunDirectory, target: Path, step: int | None, *, before_growth: bool = False
+) -> RunDirectory:
     """A new run directory with what a run had when it saved `step`, or its newest checkpoint.
 
-    The rows of later steps are copied too and cut away when the branch is resumed.
+    With `before_growth` the checkpoint is one of those saved right before growth events
+    (`checkpoints.growth`): in the branch, the growth round of that step is still to come. The rows
+    of later steps are copied too and cut away when the branch is resumed.
 
     Raises:
       UsageError: `target` is in use, or there is no such checkpoint.
       RunError: the run has no checkpoint, or the copy could not be made.
     """
     require_free(target, "--branch")
-    source = directory.path / CHECKPOINTS
+    source = directory.path / (BEFORE_GROWTH if before_growth else CHECKPOINTS)
     steps = layout.complete_steps(source)
     require_step(steps, step)
     if not steps:

@@ -43,6 +43,7 @@ def resume_run(
     spec: Spec | None = None,
     until: Duration | None = None,
     branch: Path | None = None,
+    before_growth: bool = False,
     listener: Listener | None = None,
 ) -> Run:
     """Goes on with the run in `path` from its newest checkpoint that can be restored.
@@ -57,6 +58,7 @@ def resume_run(
       spec: a whole spec to go on with instead of the run's own and `overrides`.
       until: where to stop before the end.
       branch: a new directory to go on in; the run in `path` stays as it is.
+      before_growth: branch off from a checkpoint saved right before a growth event.
 
     Raises:
       RunError: there is no run, or none of its checkpoints can be restored.
@@ -70,8 +72,10 @@ def resume_run(
     before = load_spec(directory.spec_path)
     spec = load_spec(directory.spec_path, overrides) if spec is None else spec
     require_compatible(before, spec)
+    if before_growth and branch is None:
+        raise UsageError("--before-growth needs --branch, a new directory to go on in")
     if branch is not None:
-        directory = branch_off(directory, branch, step)
+        directory = branch_off(directory, branch, step, before_growth=before_growth)
     elif step is None and spec == before and _has_finished(directory):
         return _finished(directory, listener)
     with RunLock(directory.path), Interruption(listener.close) as interruption:

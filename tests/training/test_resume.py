@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from senn_cli.errors import InterruptedRun
+from senn_cli.errors import InterruptedRun, UsageError
 from senn_cli.runs.checkpoints import CheckpointStore
 from senn_cli.runs.jsonl import read_rows
 from senn_cli.runs.keep import KeepRules
@@ -30,6 +30,7 @@ from tests.resuming import (
     shared_programs,
     steps,
     store_of,
+    timeless,
 )
 
 
@@ -346,3 +347,15 @@ def test_what_a_resumed_run_leaves(warm: Reference, tmp_path: Path) -> None:
     seconds = [row["seconds"] for row in read_rows(path / "metrics.jsonl")]
     assert seconds == sorted(seconds)
     assert run.summary["seconds"]["total"] >= seconds[-1]
+
+
+def test_a_branch_from_right_before_a_growth_event(warm: Reference, tmp_path: Path) -> None:
+    path, branch = tmp_path / "run", tmp_path / "branch"
+    go(warm.text, path, "checkpoints={growth: true, keep: 9}")
+    step = warm.growth_steps[1]
+    with pytest.raises(UsageError, match="needs --branch"):
+        resume(path, step=step, before_growth=True)
+    resume(path, step=step, branch=branch, before_growth=True)
+    check_same(branch, warm.path)
+    # The events of that step were taken anew, and exactly once.
+    assert timeless(branch / "history.jsonl") == timeless(path / "history.jsonl")
