@@ -85,8 +85,8 @@ def edit_curvature(
 ) -> KfacState | None:
     """KFAC's state (NumPy leaves) after `edit`; its inverses are made anew at the next step.
 
-    Old entries stay. A new neuron's row of A is its measured second moments; its row of S and its
-    3 x 3 block are zero, as its gradients are while its output weights are zero. An inserted
+    Old entries stay. A new neuron's row of A follows from measured second moments; its row of S and
+    its 3 x 3 block are zero, as its gradients are while its output weights are zero. An inserted
     layer's factors follow from the old ones by the change of coordinates; only its 3 x 3 blocks
     are unknown and start from the next batch.
 
@@ -102,10 +102,8 @@ def edit_curvature(
         return KfacState(state.seen, ages, stale, _room_for(factors, after))
     factors = _room_for(state.factors, after)
     if isinstance(edit, AddNeurons) and edit.moments is not None:
-        rows, k = edit.moments.shape
-        a = factors[f"map_{edit.layer + 1}"]["a"]
-        a[:rows, rows - k : rows] = edit.moments
-        a[rows - k : rows, :rows] = edit.moments.T
+        reads = factors[f"map_{edit.layer + 1}"]
+        reads["a"] = extended(reads["a"], edit.moments, edit.weights.shape[1])
     if isinstance(edit, PruneNeuron):
         last = architecture.hidden[edit.layer].width - 1
         feeds, reads = factors[f"map_{edit.layer}"], factors[f"map_{edit.layer + 1}"]
@@ -115,6 +113,28 @@ def edit_curvature(
         if (block := factors.get(f"activation_{edit.layer}")) is not None:
             block["c"] = swap_out(block["c"], 0, edit.neuron, last)
     return KfacState(state.seen, ages, stale, factors)
+
+
+def extended(a: np.ndarray, moments: np.ndarray, k: int) -> np.ndarray:
+    """The factor A with the rows of `k` new neurons, by what a sample says of them.
+
+    A is an average over batches, `moments` (c + k, c + k) come from another sample, so that copying
+    the new rows could make A indefinite. The sample is asked for the new neurons' regression on the
+    c old ones, B = M_cc^-1 M_cp, and for what that leaves; with the old block of A they give
+    A_cp = A_cc B and A_pp = B^T A_cc B + (M_pp - M_pc B), positive semi-definite whatever A_cc. On
+    the sample that A was measured on, this is A itself.
+    """
+    c = moments.shape[0] - k
+    m, old = moments.astype(np.float64), a[:c, :c].astype(np.float64)
+    b = np.linalg.lstsq(m[:c, :c], m[:c, c:], rcond=1e-6)[0]
+    rest = m[c:, c:] - m[c:, :c] @ b
+    values, vectors = np.linalg.eigh((rest + rest.T) / 2)
+    rest = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    result = a.copy()
+    result[:c, c : c + k] = old @ b
+    result[c : c + k, :c] = (old @ b).T
+    result[c : c + k, c : c + k] = b.T @ old @ b + rest
+    return result
 
 
 def _insert_factors(

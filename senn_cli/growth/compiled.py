@@ -60,7 +60,7 @@ class Compiled:
     `search_depth(key, v, residual, active, settings) -> Neurons`;
     `score_width(target, u, neurons, activation) -> Gain`;
     `score_depth(target, v, layers, active) -> Gain`;
-    `append(a, u, neuron, column, activation) -> (a with the neuron's activations, E[a a_p])`.
+    `append(a, u, neuron, column, activation) -> (a with the neuron's activations, E[a a^T])`.
     """
 
     def __init__(
@@ -140,4 +140,4 @@ def _append(
 ) -> tuple[jax.Array, jax.Array]:
     a_p = _activations(u, neuron, activation)[:, 0]
     grown = a.at[:, column].set(a_p)
-    return grown, grown.T @ a_p / grown.shape[0]
+    return grown, second_moment(grown)

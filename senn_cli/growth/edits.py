@@ -23,8 +23,8 @@ class AddNeurons:
     Attributes:
       weights: input weights, `(1 + n_in, k)` over the inputs in use, the bias first.
       coefficients: `(3, k)`, for rational layers, else None.
-      moments: E[a a_p^T], `(1 + width + k, k)`, second moments of the new activations with the
-        constant, the layer's neurons in use and themselves; for the curvature. None if unknown.
+      moments: E[a a^T], `(1 + width + k, 1 + width + k)`, on one sample: second moments of the
+        constant, the layer's neurons in use and the new ones; for the curvature. None if unknown.
     """
 
     layer: int

@@ -59,7 +59,7 @@ class Observed:
     def append(
         self, site: Site, neuron: Neurons, column: int, activation: Activation
     ) -> np.ndarray:
-        """Adds a neuron's activations as a column; returns their moments with all columns."""
+        """Adds a neuron's activations as a column; returns the second moments of all columns."""
         self.a[site.target], moments = self.compiled.append(
             self.a[site.target], self.source(site), neuron, np.int32(column), activation
         )
@@ -279,7 +279,7 @@ class GrowthRound:
             layer=site.index,
             weights=weights[: 1 + n_in, None],
             coefficients=coefficients[:, None] if layer.activation == "rational" else None,
-            moments=moments[: 1 + width + 1, None],
+            moments=moments[: 2 + width, : 2 + width],
         )
 
     def _control(

@@ -6,9 +6,11 @@ import jax
 import numpy as np
 import optax
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from senn_cli.curvature import kfac
-from senn_cli.growth.carry import edit_curvature, edit_optimizer
+from senn_cli.growth.carry import edit_curvature, edit_optimizer, extended
 from senn_cli.growth.edits import (
     AddNeurons,
     CapacityRule,
@@ -245,7 +247,7 @@ def test_curvature_after_added_neurons(index: int, nets: Any, rng: Any, shape: A
         x,
     )
     a = seen.reads[index + 1]
-    moments = a.T @ a[:, -2:] / N
+    moments = a.T @ a / N
     edit = AddNeurons(index, plain.weights, plain.coefficients, moments)
     check_curvature(nets, shape, params, edit, x, v)
 
@@ -303,3 +305,21 @@ def test_a_whole_network_through_many_edits(spec: Any, nets: Any, rng: Any, shap
     assert jax.tree.structure(grown.state) == jax.tree.structure(fresh.state)
     shapes = jax.tree.map(lambda a, b: a.shape == b.shape, grown.state, fresh.state)
     assert all(jax.tree.leaves(shapes))
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), c=st.integers(1, 6), k=st.integers(1, 3))
+def test_an_extended_factor_is_positive_semi_definite(seed: int, c: int, k: int) -> None:
+    # The old block was measured on other data than the new rows: copied as they are, the new rows
+    # make the factor indefinite, and its inverse blows up the next step.
+    rng = np.random.default_rng(seed)
+    batches, sample = rng.standard_normal((4 * c, c)), rng.standard_normal((3 * (c + k), c + k))
+    sample[:, c:] = 30 * sample[:, :c] @ rng.standard_normal((c, k)) + 0.1 * sample[:, c:]
+    a = np.zeros((c + k + 2, c + k + 2))
+    a[:c, :c] = batches.T @ batches / len(batches)
+    found = extended(a, sample.T @ sample / len(sample), k)
+    np.testing.assert_array_equal(found[:c, :c], a[:c, :c])
+    np.testing.assert_array_equal(found[c + k :], 0)
+    np.testing.assert_allclose(found, found.T, rtol=1e-12)
+    values = np.linalg.eigvalsh(found)
+    assert values[0] >= -1e-10 * values[-1]
