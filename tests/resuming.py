@@ -23,7 +23,7 @@ from senn_cli.training.programs import Program
 from senn_cli.training.resume import resume_run
 from senn_cli.training.run import Run, train_run
 
-# The shapes of `tests/training/test_run.py`: a session compiles their programs once.
+# Whole runs in other tests use these too: a session compiles their programs once.
 DIGITS = """
 name: digits
 data: {source: digits, subset: 320}

@@ -21,33 +21,9 @@ from senn_cli.spec import load_spec, parse_spec
 from senn_cli.training import run as run_module
 from senn_cli.training.listener import Silent, Start
 from senn_cli.training.run import Run, train_run
+from tests.resuming import DIGITS, MOONS
 
 COMPILED = "/jax/core/compile/backend_compile_duration"
-
-DIGITS = """
-name: digits
-data: {source: digits, subset: 320}
-network: {kind: mlp, hidden: [4], capacity: {initial: [24]}}
-expansion:
-  samples: 160
-  width: {proposals: 32, polished: 4, steps: 5, per_round: 2}
-  depth: false
-training: {epochs: 5, batch_size: 64}
-"""
-
-# From a linear model: a layer is inserted, neurons join it, and its capacity is enlarged.
-MOONS = """
-name: moons
-data: {source: moons, train: 200, test: 100}
-network: {kind: mlp, hidden: [], capacity: {multiple: 3}}
-expansion:
-  threshold: 1e-6
-  stop: 1e-6
-  max_hidden: 5
-  width: {proposals: 32, polished: 4, steps: 5, per_round: 2}
-  depth: {proposals: 8, polished: 2, steps: 5, max_layers: 1}
-training: {epochs: 5, batch_size: 60}
-"""
 
 SMALL = """
 name: small
