@@ -52,7 +52,7 @@ def on_device(architecture: Architecture, state: Any) -> Network:
 def apply_edits(
     network: Network, edits: list[Edit], optimizer: Optimizer, rule: CapacityRule
 ) -> Network:
-    """The network after `edits`, in order; one copy to the host and one back."""
+    """The network after `edits`, in order; its state goes to the host once and back once."""
     if not edits:
         return network
     host: Any = jax.device_get(network.state)
