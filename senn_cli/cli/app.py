@@ -8,7 +8,21 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from senn_cli.cli import console, data, doctor, new, resume, schema, train, validate
+from senn_cli.cli import (
+    compare,
+    console,
+    data,
+    doctor,
+    inspect,
+    new,
+    plot,
+    report,
+    resume,
+    runs,
+    schema,
+    train,
+    validate,
+)
 from senn_cli.errors import SennError
 
 
@@ -44,12 +58,17 @@ app = typer.Typer(
 for _name, _verb in (
     ("train", train.train),
     ("resume", resume.resume),
+    ("runs", runs.runs),
+    ("compare", compare.compare),
+    ("report", report.report),
+    ("plot", plot.plot),
     ("new", new.new),
     ("validate", validate.validate),
     ("schema", schema.schema),
     ("doctor", doctor.doctor),
 ):
     app.command(_name)(_verb)
+app.add_typer(inspect.app, name="inspect")
 app.add_typer(data.app, name="data")
 
 

@@ -225,6 +225,10 @@ class RunDirectory:
         """All growth events in order; a line torn by a kill is left out."""
         return read_rows(self.history_path)
 
+    def resumptions(self) -> list[dict[str, Any]]:
+        """All resumptions in order."""
+        return read_rows(self.resumed_path)
+
     def summary(self) -> dict[str, Any] | None:
         """The result, or None while the run has none."""
         return self._object(self.summary_path)

@@ -1,0 +1,144 @@
+"""The score audit: did the predicted gains come true?
+
+A growth round predicts a gain in loss of Delta eta / 2 for each edit that it accepts (equation 2:
+eta / 2 is the loss that the quadratic model can still gain). What was really gained in the interval
+that follows is the difference between the losses on the deciding samples of this round and of the
+next. Edits of one round share their interval, so their predictions are added up.
+
+The network would have learned without the edit, too: `before` is what the interval before the round
+gained, the honest control beside `realised`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from senn_cli.report.record import Record
+
+
+@dataclass(frozen=True)
+class AuditedRound:
+    """The accepted edits of one growth round.
+
+    Attributes:
+      step: when.
+      edits: how many were accepted.
+      predicted: the sum of Delta eta / 2, in units of the loss.
+      until: the step at which the loss was measured again, None where the run ended before.
+      realised: the loss gained between the two; None where it was not measured again.
+      before: the loss gained in the interval before the round, None for the first round.
+    """
+
+    step: int
+    edits: int
+    predicted: float
+    until: int | None
+    realised: float | None
+    before: float | None
+
+
+@dataclass(frozen=True)
+class Audit:
+    """All rounds that accepted something, and how predictions and gains go together.
+
+    Attributes:
+      rounds: in order.
+      pearson: their linear correlation; None for fewer than three rounds, or without spread.
+      spearman: the correlation of their ranks.
+      ratio: median of realised over predicted; None where there is none.
+      control: the linear correlation of what was realised with what the interval before gained;
+        a score that deserves trust tells more than that.
+    """
+
+    rounds: tuple[AuditedRound, ...]
+    pearson: float | None
+    spearman: float | None
+    ratio: float | None
+    control: float | None
+
+
+def audit(record: Record) -> Audit:
+    """Compares every round's predicted gain with the loss gained until the next measurement."""
+    rounds = [list(g) for _, g in groupby(record.history, key=lambda event: event.get("step"))]
+    losses = [(int(events[0]["step"]), _loss(events)) for events in rounds]
+    found = []
+    for index, events in enumerate(rounds):
+        gains = [e["predicted_gain"] for e in events if e.get("accepted") and "predicted_gain" in e]
+        step, loss = losses[index]
+        if not gains or loss is None:
+            continue
+        later = next(((s, v) for s, v in losses[index + 1 :] if v is not None), None)
+        later = _in_metrics(record, step) if later is None else later
+        earlier = next((v for _, v in reversed(losses[:index]) if v is not None), None)
+        found.append(
+            AuditedRound(
+                step=step,
+                edits=len(gains),
+                predicted=float(sum(gains)),
+                until=None if later is None else later[0],
+                realised=None if later is None else loss - later[1],
+                before=None if earlier is None else earlier - loss,
+            )
+        )
+    pairs = [(r.predicted, r.realised) for r in found if r.realised is not None]
+    predicted, realised = [p for p, _ in pairs], [r for _, r in pairs]
+    ratios = sorted(r / p for p, r in pairs if p > 0)
+    both = [
+        (r.before, r.realised) for r in found if r.before is not None and r.realised is not None
+    ]
+    return Audit(
+        rounds=tuple(found),
+        pearson=correlation(predicted, realised),
+        spearman=correlation(ranks(predicted), ranks(realised)),
+        ratio=_median(ratios),
+        control=correlation([b for b, _ in both], [r for _, r in both]),
+    )
+
+
+def correlation(x: Sequence[float], y: Sequence[float]) -> float | None:
+    """Pearson's correlation; None for fewer than three pairs, or where one does not vary."""
+    if len(x) < 3:
+        return None
+    mean_x, mean_y = math.fsum(x) / len(x), math.fsum(y) / len(y)
+    dx, dy = [v - mean_x for v in x], [v - mean_y for v in y]
+    size = math.sqrt(math.fsum(v * v for v in dx) * math.fsum(v * v for v in dy))
+    if size == 0 or not math.isfinite(size):
+        return None
+    return math.fsum(a * b for a, b in zip(dx, dy, strict=True)) / size
+
+
+def ranks(values: Sequence[float]) -> list[float]:
+    """The rank of every value from 1 on; equal values share the mean of theirs."""
+    order = sorted(range(len(values)), key=lambda i: values[i])
+    result = [0.0] * len(values)
+    start = 0
+    while start < len(order):
+        end = start
+        while end + 1 < len(order) and values[order[end + 1]] == values[order[start]]:
+            end += 1
+        for position in range(start, end + 1):
+            result[order[position]] = (start + end) / 2 + 1
+        start = end + 1
+    return result
+
+
+def _loss(events: Sequence[dict[str, Any]]) -> float | None:
+    """The mean loss on the deciding sample before the round changed anything."""
+    return next((e["train_loss"] for e in events if e.get("train_loss") is not None), None)
+
+
+def _in_metrics(record: Record, step: int) -> tuple[int, float] | None:
+    """The last row's training loss, where no later round measured one."""
+    rows = [r for r in record.metrics if r["step"] > step and r.get("train_loss") is not None]
+    return (int(rows[-1]["step"]), float(rows[-1]["train_loss"])) if rows else None
+
+
+def _median(values: Sequence[float]) -> float | None:
+    if not values:
+        return None
+    middle = len(values) // 2
+    return values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2

@@ -1,0 +1,186 @@
+"""A run as its plain files tell it, finished or still going on; nothing here needs JAX."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from senn_cli.errors import RunError, UsageError
+from senn_cli.nets.architecture import Architecture
+from senn_cli.runs import layout
+from senn_cli.runs.directory import RunDirectory
+from senn_cli.runs.document import read_document
+from senn_cli.runs.holder import Holder
+from senn_cli.runs.lock import LOCK
+
+Status = Literal["running", "finished", "interrupted", "diverged"]
+
+CHECKPOINTS = ("checkpoints", "checkpoints-before-growth")
+"""Where a run directory keeps its checkpoints."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A run, read at one moment.
+
+    Attributes:
+      path: its directory, absolute.
+      spec: the resolved spec as plain values.
+      environment: versions, devices, command; empty where it was not written.
+      metrics: a row an evaluation, in order.
+      history: a line a decision, in order.
+      summary: the result, or None while there is none.
+      resumed: a line a resumption.
+      status: whether a process still trains it, and else how it ended.
+      step: the step that was asked for (see `read`), or None: everything after it is left out.
+    """
+
+    path: Path
+    spec: dict[str, Any]
+    environment: dict[str, Any]
+    metrics: tuple[dict[str, Any], ...]
+    history: tuple[dict[str, Any], ...]
+    summary: dict[str, Any] | None
+    resumed: tuple[dict[str, Any], ...]
+    status: Status
+    step: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The spec's name."""
+        return str(self.spec.get("name", self.path.name))
+
+    @property
+    def figure(self) -> Literal["accuracy", "mse"]:
+        """What is measured beside the loss."""
+        rows = (*self.metrics, self.summary or {})
+        return "mse" if any(key.endswith("_mse") for row in rows for key in row) else "accuracy"
+
+    @property
+    def accepted(self) -> tuple[dict[str, Any], ...]:
+        """The events that changed the network, enlarged capacities included."""
+        return tuple(event for event in self.history if event.get("accepted"))
+
+    @property
+    def last_step(self) -> int:
+        """The last step that the files know of."""
+        rows = (*self.metrics[-1:], *self.history[-1:])
+        return max((int(row.get("step", 0)) for row in rows), default=0)
+
+    @cached_property
+    def architecture(self) -> Architecture | None:
+        """The architecture at `step`, or the newest that a checkpoint or the weights hold.
+
+        None where nothing has been saved yet.
+
+        Raises:
+          RunError: what should hold it is damaged, or there is no checkpoint of `step`.
+        """
+        return architecture_at(self.path, self.step)
+
+
+def read_record(path: Path, step: int | None = None) -> Record:
+    """Reads the run in `path`, or the run that the checkpoint `path` belongs to, up to its step.
+
+    Args:
+      path: a run directory, one of its checkpoints (`RUN/checkpoints/<step>`), or `RUN/weights`.
+      step: leave out what came after this step.
+
+    Raises:
+      RunError: there is no run, or a file in it is damaged.
+      UsageError: both a checkpoint and another `step` are named.
+    """
+    run, found = run_of(path)
+    if step is not None and found is not None and found != step:
+        raise UsageError(f"{path} is the checkpoint of step {found}, but --step names {step}")
+    step = found if step is None else step
+    directory = RunDirectory.open(run)
+    metrics, history, summary = directory.metrics(), directory.history(), directory.summary()
+    if step is not None:
+        metrics = [row for row in metrics if row.get("step", 0) <= step]
+        history = [event for event in history if event.get("step", 0) <= step]
+    return Record(
+        path=directory.path,
+        spec=_plain_spec(directory.spec_path),
+        environment=directory.environment() or {},
+        metrics=tuple(metrics),
+        history=tuple(history),
+        summary=summary,
+        resumed=tuple(directory.resumptions()),
+        status=status_of(directory, summary),
+        step=step,
+    )
+
+
+def run_of(path: Path) -> tuple[Path, int | None]:
+    """The run directory that `path` is or belongs to, and the step where it is a checkpoint."""
+    path = path.absolute()
+    if path.name == "weights" and (path.parent / "spec.yaml").is_file():
+        return path.parent, None
+    inside = path.parent.name in CHECKPOINTS and (path.parent.parent / "spec.yaml").is_file()
+    if inside and path.name.isdecimal():
+        return path.parent.parent, int(path.name)
+    return path, None
+
+
+def status_of(directory: RunDirectory, summary: dict[str, Any] | None) -> Status:
+    """Whether the run goes on, and else how it ended."""
+    try:
+        holder = Holder.from_json((directory.path / LOCK).read_bytes())
+    except OSError:
+        holder = None
+    # None is a process on another host: nobody can tell, so it is believed.
+    if holder is not None and holder.alive() is not False:
+        return "running"
+    if summary is None:
+        return "interrupted"
+    return "diverged" if summary.get("status") == "diverged" else "finished"
+
+
+def checkpoint_steps(run: Path) -> tuple[int, ...]:
+    """Steps of the complete checkpoints of a run, ascending."""
+    return tuple(sorted({s for place in CHECKPOINTS for s in layout.complete_steps(run / place)}))
+
+
+def architecture_at(run: Path, step: int | None) -> Architecture | None:
+    """The architecture in the checkpoint of `step`, or the newest one; None where there is none.
+
+    Raises:
+      RunError: there is no checkpoint of `step`, or it is damaged.
+    """
+    steps = checkpoint_steps(run)
+    if step is not None and step not in steps:
+        known = ", ".join(map(str, steps)) or "none"
+        raise RunError(
+            f"{run} has no checkpoint of step {step}",
+            hint=f"Its checkpoints are of the steps: {known}. checkpoints.keep and "
+            "checkpoints.keep_every in a spec say how many are kept.",
+        )
+    wanted = step if step is not None else (steps[-1] if steps else None)
+    if wanted is None:
+        return None
+    place = next(p for p in CHECKPOINTS if wanted in layout.complete_steps(run / p))
+    path = layout.step_path(run / place, wanted) / layout.META
+    document = read_document(path, wanted)
+    try:
+        return Architecture.from_json(document["meta"]["architecture"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise RunError(f"{path}: the architecture is damaged: {error}") from error
+
+
+def _plain_spec(path: Path) -> dict[str, Any]:
+    """A resolved spec as plain values; what senn wrote itself is not validated again."""
+    import yaml
+
+    # The resolved spec is written so that YAML 1.1 and 1.2 agree on it.
+    try:
+        value = yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error.strerror or error}") from error
+    except yaml.YAMLError as error:
+        raise RunError(f"{path} is damaged: {error}") from error
+    if not isinstance(value, dict):
+        raise RunError(f"{path} is damaged: expected a mapping")
+    return value

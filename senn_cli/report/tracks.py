@@ -1,0 +1,96 @@
+"""The width of every hidden layer over a run: which layer is which, although insertions renumber.
+
+A layer is followed from its birth to the end under its last number, the one that the finished
+network knows it by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from senn_cli.report.record import Record
+
+
+@dataclass(frozen=True)
+class Track:
+    """One hidden layer over the run.
+
+    Attributes:
+      name: `layer <number>`, by its place in the last architecture, from 0.
+      born: the step at which it was inserted, or the run's first step.
+      steps: the steps at which its width is known, ascending: its birth, each change, the end.
+      widths: its neurons in use from each of `steps` on.
+      group: what it is part of, such as `block 0`; empty for a fully connected network.
+    """
+
+    name: str
+    born: int
+    steps: tuple[int, ...]
+    widths: tuple[int, ...]
+    group: str = ""
+
+    def width_at(self, step: int) -> int:
+        """Neurons in use after everything that happened at `step`; 0 before its birth."""
+        found = 0
+        for at, width in zip(self.steps, self.widths, strict=True):
+            if at > step:
+                break
+            found = width
+        return found
+
+
+def tracks(record: Record) -> tuple[Track, ...]:
+    """All hidden layers of a run in the order of the last architecture, the first one first."""
+    start, events, end = first_step(record), record.accepted, record.last_step
+    widths = starting_widths(record)
+    # By layer, in the present order; an insertion puts a new list in between.
+    layers: list[list[tuple[int, int]]] = [[(start, width)] for width in widths]
+    for event in events:
+        step, after = int(event["step"]), [int(width) for width in event["hidden"]]
+        if event["edit"] == "insert_layer":
+            place = _inserted_at(event)
+            layers.insert(place, [(step, after[place])])
+        for layer, width in zip(layers, after, strict=True):
+            if layer[-1][1] != width:
+                layer.append((step, width))
+    return tuple(
+        Track(
+            f"layer {index}",
+            layer[0][0],
+            tuple(step for step, _ in layer) + ((end,) if end > layer[-1][0] else ()),
+            tuple(width for _, width in layer) + ((layer[-1][1],) if end > layer[-1][0] else ()),
+        )
+        for index, layer in enumerate(layers)
+    )
+
+
+def first_step(record: Record) -> int:
+    """The step that a run began at: 0."""
+    return 0
+
+
+def starting_widths(record: Record) -> tuple[int, ...]:
+    """Widths of the hidden layers before anything grew."""
+    if not record.accepted:
+        rows: Sequence[Mapping[str, Any]] = (*record.metrics[:1], *record.history[:1])
+        if rows:
+            return tuple(int(width) for width in rows[0]["hidden"])
+        hidden = record.spec.get("network", {}).get("hidden", ())
+        return tuple(int(width) for width in hidden)
+    event = record.accepted[0]
+    widths = [int(width) for width in event["hidden"]]
+    match event["edit"]:
+        case "insert_layer":
+            del widths[_inserted_at(event)]
+        case "add_neurons":
+            widths[event["layer"]] -= int(event["neurons"])
+        case "prune_neurons":
+            widths[event["layer"]] += 1
+    return tuple(widths)
+
+
+def _inserted_at(event: Mapping[str, Any]) -> int:
+    """The place of an inserted layer among the hidden layers."""
+    return int(event["layer"] if "layer" in event else event["map"])
