@@ -54,6 +54,8 @@ class Candidate:
       ratio: score / eta_c, what tau is compared with; infinite (null in the history) where
         eta_c is 0.
       passes: whether it passes tau and alpha and rises above its noise.
+      weights: input weights of a proposed neuron, the bias first, where it reads one or two
+        inputs alone; else None.
     """
 
     site: Site
@@ -64,10 +66,12 @@ class Candidate:
     score: float
     ratio: float
     passes: bool
+    weights: tuple[float, ...] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for the history."""
-        return {
+        shown = {} if self.weights is None else {"weights": list(self.weights)}
+        return shown | {
             "kind": self.site.kind,
             "site": str(self.site),
             "delta_eta": self.delta_eta,

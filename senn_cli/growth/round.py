@@ -221,8 +221,16 @@ class GrowthRound:
             passes=bool(
                 ratio > s.threshold and score > s.stop and delta > s.noise * float(bias[index])
             ),
+            weights=self._shown(site, proposals, index),
         )
         return _Pool(proposals, candidate, index, float(target.bound))
+
+    def _shown(self, site: Site, proposals: Neurons, index: int) -> tuple[float, ...] | None:
+        """The weights of a proposed neuron that reads so little that it can be drawn."""
+        readable = 1 + self._proposed_for(site)
+        if site.kind == "depth" or site.index > 0 or readable > 3:
+            return None
+        return tuple(float(w) for w in np.asarray(proposals.weights)[index][:readable])
 
     def _accept(self, site: Site) -> Edit:
         pool = self.pools[site]

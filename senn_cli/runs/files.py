@@ -8,10 +8,10 @@ import secrets
 from pathlib import Path
 
 
-def write_atomic(path: Path, text: str) -> None:
-    """Writes `text` (UTF-8, newlines as they are) to `path`, replacing what is there at once.
+def write_atomic(path: Path, content: str | bytes) -> None:
+    """Writes `content` to `path`, replacing what is there at once; a text as UTF-8, as it is.
 
-    The text goes to a file beside `path` first, reaches the disk and is then renamed, so a kill or
+    It goes to a file beside `path` first, reaches the disk and is then renamed, so a kill or
     a full disk at any instant leaves the previous content whole.
 
     Raises:
@@ -20,8 +20,8 @@ def write_atomic(path: Path, text: str) -> None:
     # Not `tempfile`: its files are readable by their owner alone, whatever the umask says.
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(3)}.tmp")
     try:
-        with temporary.open("x", encoding="utf-8", newline="") as file:
-            file.write(text)
+        with temporary.open("xb") as file:
+            file.write(content.encode("utf-8") if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)

@@ -14,6 +14,7 @@ from senn_cli.spec.describe import describe, dotted
 from senn_cli.spec.expansion import ExpansionSpec
 from senn_cli.spec.network import NetworkField
 from senn_cli.spec.optimizer import NaturalGradientSpec, OptimizerSpec
+from senn_cli.spec.record import RecordSpec
 from senn_cli.spec.training import TrainingSpec
 
 # A run directory's name is made of it, and file systems stop at 255 bytes.
@@ -76,6 +77,10 @@ class Spec(Model):
     checkpoints: CheckpointsField = Field(
         default=CheckpointsSpec(),
         description="When the run saves itself and what it keeps; `false` leaves the last alone.",
+    )
+
+    record: RecordSpec = Field(
+        default=RecordSpec(), description="What is kept for pictures beyond metrics and history."
     )
 
     @model_validator(mode="after")

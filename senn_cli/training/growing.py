@@ -115,7 +115,7 @@ class Grower:
             event |= describe(edit)
         if decision.candidates:
             chosen = decision.candidates[0].to_json()
-            event |= {k: v for k, v in chosen.items() if k not in ("kind", "passes")}
+            event |= {k: v for k, v in chosen.items() if k not in ("kind", "passes", "weights")}
             event["predicted_gain"] = decision.candidates[0].delta_eta / 2
         return event | {
             "threshold": decision.threshold,

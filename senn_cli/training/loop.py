@@ -16,7 +16,7 @@ from senn_cli.growth.edits import CapacityRule
 from senn_cli.growth.policy import Policy
 from senn_cli.randomness import key_data
 from senn_cli.training.arrays import Arrays
-from senn_cli.training.growing import Grower
+from senn_cli.training.growing import Event, Grower
 from senn_cli.training.memory import GrowthMemory
 from senn_cli.training.network import Network
 from senn_cli.training.optimizer import Optimizer
@@ -83,6 +83,7 @@ class Outputs:
       interrupted: whether to stop at the next occasion.
       growing: called before the events of a round are written.
       grown: told of a growth round that has changed the network: the moments before and after it.
+      round: told of every growth round: the moments before and after it, and its events.
       boundary: called between dispatches, when everything is consistent.
     """
 
@@ -91,6 +92,7 @@ class Outputs:
     interrupted: Callable[[], bool] = lambda: False
     growing: Callable[[], None] = lambda: None
     grown: Callable[[Moment, Moment], None] = lambda before, after: None
+    round: Callable[[Moment, Moment, list[Event]], None] = lambda before, after, events: None
     boundary: Callable[[Trainer], None] = lambda trainer: None
 
 
@@ -211,6 +213,7 @@ class Trainer:
         outputs.growing()
         for event in events:
             outputs.event(event)
+        outputs.round(before, self.moment, events)
         if network is not before.network:
             outputs.grown(before, self.moment)
 

@@ -27,6 +27,7 @@ from senn_cli.spec import Duration, Spec, dump_spec
 from senn_cli.training.arrays import Arrays, examples, inputs, on_device
 from senn_cli.training.device import choose_device
 from senn_cli.training.evaluate import BLOCK, make_evaluate
+from senn_cli.training.growing import Event
 from senn_cli.training.interruption import Interruption
 from senn_cli.training.listener import Listener, Silent, Start
 from senn_cli.training.loop import Outputs, Timetable, Trainer
@@ -39,7 +40,9 @@ from senn_cli.training.plan import (
     initial_architecture,
 )
 from senn_cli.training.programs import Ledger, Program
+from senn_cli.training.recorder import Recorder, require_recordable
 from senn_cli.training.saving import Saver, data_digest
+from senn_cli.training.snapshot import Moment
 from senn_cli.training.step import make_run_steps
 
 EXPLODED = 100.0
@@ -117,15 +120,19 @@ def carry_on(
 ) -> Run:
     """Trains from where `trainer` is to the end, a signal, or the step to stop at."""
     saver = Saver(directory, spec.checkpoints, trainer, data_digest(dataset))
+    recorder = Recorder(spec, directory.path, trainer) if spec.record.anything else None
     outputs = Outputs(
         metrics=_both(directory.append_metrics, listener.metrics),
         event=_both(directory.append_history, listener.event),
         interrupted=lambda: interruption.requested is not None,
         growing=saver.note_history,
         grown=saver.grown,
+        round=recorder.round if recorder is not None else _no_recording,
         boundary=saver.boundary,
     )
     listener.start(_start(spec, directory, device, dataset, trainer))
+    if recorder is not None:
+        recorder.start()
     try:
         trainer.run(outputs)
     except DivergedError:
@@ -143,11 +150,17 @@ def carry_on(
             )
         return _stopped(spec, directory, trainer)
     trainer.close(outputs)
+    if recorder is not None:
+        recorder.end()
     saver.save(trainer.moment, wait=True)
     saver.close()
     run = _finish(spec, directory, dataset, trainer, "finished")
     listener.end(run.summary)
     return run
+
+
+def _no_recording(before: Moment, after: Moment, events: list[Event]) -> None:
+    """What happens where the spec wants no recordings."""
 
 
 def _both(
@@ -167,7 +180,9 @@ def assemble(
 
     Raises:
       DataError: a batch larger than the training part.
+      SpecError: recordings that these data don't have.
     """
+    require_recordable(spec, dataset)
     n = len(dataset.train)
     batch = batch_size(spec, n)
     timetable = make_timetable(spec, n // batch, until)
