@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from senn_cli.spec.base import AlsoAccepts, Model
+from senn_cli.spec.base import AlsoAccepts, Model, Whole, fault
 from senn_cli.spec.duration import DurationField
 
 Kind = Literal["constant", "cosine", "one_cycle"]
@@ -25,6 +25,17 @@ class ScheduleSpec(Model):
     final: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.0, description="The last learning rate as a share of the peak."
     )
+
+    cycles: Annotated[Whole, Field(ge=1)] = Field(
+        default=1,
+        description="How many times `one_cycle` rises and falls, in stretches of equal length.",
+    )
+
+    @model_validator(mode="after")
+    def _cycles_belong_to_one_cycle(self) -> "ScheduleSpec":
+        if self.cycles > 1 and self.kind != "one_cycle":
+            raise fault(f"should have kind one_cycle to have {self.cycles} cycles, not {self.kind}")
+        return self
 
     @model_validator(mode="before")
     @classmethod

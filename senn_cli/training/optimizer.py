@@ -54,7 +54,7 @@ RISE = 25.0
 def make_schedule(
     spec: ScheduleSpec, peak: float, total_steps: int | None, steps_per_epoch: int
 ) -> optax.Schedule:
-    """The learning rate of every step; constant, cosine to `final`, or Optax's one-cycle.
+    """The learning rate of every step; constant, cosine to `final`, or Optax's one-cycle, repeated.
 
     Args:
       total_steps: length of the run; None (known in minutes only) allows just `constant`.
@@ -69,9 +69,16 @@ def make_schedule(
     else:
         # Optax counts the end from the start of the cycle, which is 25 times below the peak.
         final = 1.0 / (RISE * max(spec.final, 1e-6))
-        return optax.cosine_onecycle_schedule(
-            max(total_steps, 1), peak, pct_start=0.1, div_factor=RISE, final_div_factor=final
-        )
+        # Cycles of equal length; what does not divide evenly lengthens the last ones.
+        ends = [total_steps * (i + 1) // spec.cycles for i in range(spec.cycles)]
+        lengths = [max(end - start, 1) for start, end in zip([0, *ends], ends, strict=False)]
+        cycles = [
+            optax.cosine_onecycle_schedule(
+                length, peak, pct_start=0.1, div_factor=RISE, final_div_factor=final
+            )
+            for length in lengths
+        ]
+        return cycles[0] if len(cycles) == 1 else optax.join_schedules(cycles, ends[:-1])
     if warmup == 0:
         return rest
     return optax.join_schedules([optax.linear_schedule(0.0, peak, warmup), rest], [warmup])
@@ -79,7 +86,8 @@ def make_schedule(
 
 def decayed(params: Any) -> Any:
     """Which parameters weight decay concerns: kernels, not biases or rational coefficients."""
-    return {name: {k: k == "kernel" for k in leaves} for name, leaves in params.items()}
+    spared = ("bias", "coefficients")
+    return {name: {k: k not in spared for k in leaves} for name, leaves in params.items()}
 
 
 def make_optimizer(

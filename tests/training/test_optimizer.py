@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import jax
@@ -72,6 +73,20 @@ def test_one_cycle_peaks_once_and_ends_at_its_share(final: float, total: int) ->
     np.testing.assert_allclose(found[-1], 0.5 * final, rtol=1e-5, atol=1e-4)
     peak = int(found.argmax())
     assert (np.diff(found[: peak + 1]) > 0).all() and (np.diff(found[peak:]) <= 1e-7).all()
+
+
+@pytest.mark.parametrize(("total", "cycles"), [(90, 3), (100, 3), (40, 4)])
+def test_cycles_rise_to_the_same_peak_and_fall_to_the_same_end(total: int, cycles: int) -> None:
+    found = rates({"kind": "one_cycle", "final": 1e-4, "cycles": cycles}, 0.5, total)
+    ends = [total * (i + 1) // cycles for i in range(cycles)]
+    for start, end in pairwise([0, *ends]):
+        alone = rates({"kind": "one_cycle", "final": 1e-4}, 0.5, end - start)
+        np.testing.assert_allclose(found[start:end], alone[: end - start], rtol=1e-5)
+
+
+def test_only_one_cycle_can_be_repeated() -> None:
+    with pytest.raises(ValueError, match="should have kind one_cycle"):
+        ScheduleSpec.model_validate({"kind": "cosine", "cycles": 2})
 
 
 @pytest.mark.parametrize("kind", ["cosine", "one_cycle"])
