@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from senn_cli.model import Model
     from senn_cli.spec import Spec
     from senn_cli.training.run import Run
 
-__all__ = ["load_spec", "resume", "train"]
+__all__ = ["load", "load_spec", "resume", "train"]
 
 
 def load_spec(path: str | Path, overrides: Sequence[str] = ()) -> Spec:
@@ -85,6 +86,20 @@ def resume(
 
     target = None if branch is None else Path(branch)
     return resume_run(Path(run), step=step, overrides=overrides, branch=target)
+
+
+def load(run: str | Path) -> Model:
+    """The trained network of a run, which maps examples to class probabilities or predictions.
+
+    Args:
+      run: the run's directory.
+
+    Raises:
+      SennError: there is no such run, or it has not finished.
+    """
+    from senn_cli.model import load_model
+
+    return load_model(Path(run))
 
 
 def _plain(value: Any) -> Any:

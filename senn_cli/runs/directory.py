@@ -4,6 +4,7 @@
 |---|---|
 | `spec.yaml` | the resolved spec with every default; it can be run again as it is |
 | `environment.json` | versions, devices, commit, command |
+| `preprocessing.json` | how examples become network inputs, and outputs answers |
 | `metrics.jsonl` | one row an evaluation |
 | `history.jsonl` | one growth event a line, rejections included |
 | `summary.json` | the result, written once at the end |
@@ -137,6 +138,11 @@ class RunDirectory:
         return self.path / "environment.json"
 
     @property
+    def preprocessing_path(self) -> Path:
+        """How the network is fed."""
+        return self.path / "preprocessing.json"
+
+    @property
     def metrics_path(self) -> Path:
         """The metrics, one JSON object a line."""
         return self.path / "metrics.jsonl"
@@ -163,6 +169,10 @@ class RunDirectory:
     def write_environment(self, environment: Mapping[str, Any]) -> None:
         """Writes what `senn_cli.runs.environment` and the caller know of the surroundings."""
         self._replace(self.environment_path, dumps(environment, indent=2) + "\n")
+
+    def write_preprocessing(self, preprocessing: Mapping[str, Any]) -> None:
+        """Writes how the network is fed, which does not change during a run."""
+        self._replace(self.preprocessing_path, dumps(preprocessing, indent=None) + "\n")
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """Writes the result of the run."""
@@ -236,6 +246,10 @@ class RunDirectory:
     def environment(self) -> dict[str, Any] | None:
         """The surroundings, or None where they were not written."""
         return self._object(self.environment_path)
+
+    def preprocessing(self) -> dict[str, Any] | None:
+        """How the network is fed, or None where it was not written."""
+        return self._object(self.preprocessing_path)
 
     def _replace(self, path: Path, text: str) -> None:
         self._guarded(path, lambda path: write_atomic(path, text))

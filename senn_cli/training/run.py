@@ -13,6 +13,7 @@ import numpy as np
 
 from senn_cli.curvature.kronecker import Spectrum, spectrum
 from senn_cli.data.dataset import Dataset
+from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.data.registry import load_dataset
 from senn_cli.errors import DivergedError, InterruptedRun
 from senn_cli.growth.build import make_policy
@@ -119,6 +120,7 @@ def carry_on(
     interruption: Interruption,
 ) -> Run:
     """Trains from where `trainer` is to the end, a signal, or the step to stop at."""
+    directory.write_preprocessing(Preprocessing.of(dataset).to_json())
     saver = Saver(directory, spec.checkpoints, trainer, data_digest(dataset))
     recorder = Recorder(spec, directory.path, trainer) if spec.record.anything else None
     outputs = Outputs(

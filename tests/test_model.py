@@ -1,0 +1,110 @@
+"""A trained network as a callable: it answers as the run itself measured."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import senn_cli
+from senn_cli.data.preprocessing import Preprocessing
+from senn_cli.data.registry import load_dataset
+from senn_cli.errors import RunError
+from senn_cli.model import BLOCK
+from senn_cli.spec import parse_spec
+from senn_cli.training.run import Run, train_run
+from tests.resuming import DIGITS
+
+REGRESSION = """
+name: line
+data: {source: csv, path: line.csv, target: y, task: regression, test: 30}
+network: {kind: mlp, hidden: [3], activation: tanh}
+optimizer: {kind: adam, learning_rate: 1e-2}
+expansion: {policy: none}
+training: {epochs: 30, batch_size: 16}
+"""
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return train_run(parse_spec(DIGITS), run_directory=tmp_path_factory.mktemp("digits"))
+
+
+@pytest.fixture(scope="module")
+def line(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("line")
+    x = np.random.default_rng(0).uniform(-3, 3, 200)
+    rows = "\n".join(f"{v},{1000 * v + 5000}" for v in x)
+    (folder / "line.csv").write_text(f"x,y\n{rows}\n")
+    return train_run(parse_spec(REGRESSION, base_dir=folder), run_directory=folder / "run")
+
+
+def test_the_accuracy_is_the_summarys(digits: Run) -> None:
+    dataset = load_dataset(parse_spec(DIGITS).data, 0)
+    model = senn_cli.load(digits.path)
+    p = model(dataset.test.x)
+    assert p.shape == (len(dataset.test), 10)
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-5)
+    hits = np.mean(p.argmax(axis=1) == dataset.test.y)
+    assert hits == pytest.approx(digits.summary["test_accuracy"])
+
+
+def test_there_is_no_spare_capacity(digits: Run) -> None:
+    model = senn_cli.load(digits.path)
+    assert model.architecture.capacities == model.architecture.widths == digits.architecture.widths
+    assert (
+        sum(a.size for leaves in model.params.values() for a in leaves.values())
+        == (digits.summary["parameters"])
+    )
+
+
+def test_many_examples_are_answered_in_blocks_that_change_nothing(digits: Run) -> None:
+    x = load_dataset(parse_spec(DIGITS).data, 0).test.x
+    many = np.concatenate([x] * (BLOCK // len(x) + 1))[: BLOCK + 3]
+    model = senn_cli.load(digits.path)
+    np.testing.assert_allclose(model(many)[-3:], model(many[-3:]), rtol=1e-5, atol=1e-7)
+    assert model(x[:0]).shape == (0, 10)
+
+
+def test_flattened_examples_are_the_same_examples(digits: Run) -> None:
+    x = load_dataset(parse_spec(DIGITS).data, 0).test.x[:5]
+    model = senn_cli.load(digits.path)
+    np.testing.assert_array_equal(model(x), model(x.reshape(5, -1)))
+    with pytest.raises(ValueError, match=r"expected examples of shape"):
+        model(np.zeros((2, 3)))
+
+
+def test_predictions_are_in_the_units_of_the_targets(line: Run) -> None:
+    model = senn_cli.load(line.path)
+    x = np.linspace(-2, 2, 9)[:, None]
+    error = model(x)[:, 0] - (1000 * x[:, 0] + 5000)
+    assert np.abs(error).mean() < 500  # of values from 3000 to 7000
+
+
+def test_preprocessing_survives_its_file_bit_for_bit(line: Run) -> None:
+    stored = json.loads((line.path / "preprocessing.json").read_text())
+    found = Preprocessing.from_json(stored)
+    again = Preprocessing.from_json(json.loads(json.dumps(found.to_json())))
+    for name in ("shift", "scale", "target_shift", "target_scale"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(again, name))
+        assert getattr(found, name).dtype == np.float32
+
+
+def test_a_run_that_has_not_ended_and_one_without_preprocessing_are_told_apart(
+    digits: Run, tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(digits.path, tmp_path / "copy"))
+    shutil.rmtree(copy / "weights")
+    with pytest.raises(RunError, match="has not ended"):
+        senn_cli.load(copy)
+    (copy / "preprocessing.json").write_text('{"task": "poetry"}')
+    with pytest.raises(RunError, match=r"preprocessing\.json is damaged"):
+        senn_cli.load(copy)
+    (copy / "preprocessing.json").unlink()
+    with pytest.raises(RunError, match="does not exist"):
+        senn_cli.load(copy)
+    with pytest.raises(RunError, match="not a run directory"):
+        senn_cli.load(tmp_path / "nothing")
