@@ -65,15 +65,19 @@ def audit(record: Record) -> Audit:
     """Compares every round's predicted gain with the loss gained until the next measurement."""
     rounds = [list(g) for _, g in groupby(record.history, key=lambda event: event.get("step"))]
     losses = [(int(events[0]["step"]), _loss(events)) for events in rounds]
-    found = []
+    found: list[AuditedRound] = []
+    earlier: float | None = None
+    pending = _next_measured(losses)
     for index, events in enumerate(rounds):
-        gains = [e["predicted_gain"] for e in events if e.get("accepted") and "predicted_gain" in e]
+        told = [e.get("predicted_gain") for e in events if e.get("accepted")]
+        gains = [gain for gain in told if gain is not None]
         step, loss = losses[index]
-        if not gains or loss is None:
+        if loss is None:
             continue
-        later = next(((s, v) for s, v in losses[index + 1 :] if v is not None), None)
-        later = _in_metrics(record, step) if later is None else later
-        earlier = next((v for _, v in reversed(losses[:index]) if v is not None), None)
+        before, earlier = earlier, loss
+        if not gains:
+            continue
+        later = pending[index] or _in_metrics(record, step)
         found.append(
             AuditedRound(
                 step=step,
@@ -81,7 +85,7 @@ def audit(record: Record) -> Audit:
                 predicted=float(sum(gains)),
                 until=None if later is None else later[0],
                 realised=None if later is None else loss - later[1],
-                before=None if earlier is None else earlier - loss,
+                before=None if before is None else before - loss,
             )
         )
     pairs = [(r.predicted, r.realised) for r in found if r.realised is not None]
@@ -131,10 +135,23 @@ def _loss(events: Sequence[dict[str, Any]]) -> float | None:
     return next((e["train_loss"] for e in events if e.get("train_loss") is not None), None)
 
 
+def _next_measured(
+    losses: Sequence[tuple[int, float | None]],
+) -> list[tuple[int, float] | None]:
+    """For every round, the next one's step and loss that were measured."""
+    result: list[tuple[int, float] | None] = []
+    following: tuple[int, float] | None = None
+    for step, loss in reversed(losses):
+        result.append(following)
+        following = following if loss is None else (step, loss)
+    return result[::-1]
+
+
 def _in_metrics(record: Record, step: int) -> tuple[int, float] | None:
-    """The last row's training loss, where no later round measured one."""
-    rows = [r for r in record.metrics if r["step"] > step and r.get("train_loss") is not None]
-    return (int(rows[-1]["step"]), float(rows[-1]["train_loss"])) if rows else None
+    """The next row's training loss, a mean over its steps, where no later round measured one."""
+    rows = (r for r in record.metrics if r["step"] > step and r.get("train_loss") is not None)
+    row = next(rows, None)
+    return None if row is None else (int(row["step"]), float(row["train_loss"]))
 
 
 def _median(values: Sequence[float]) -> float | None:

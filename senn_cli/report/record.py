@@ -71,9 +71,9 @@ class Record:
 
     @cached_property
     def architecture(self) -> Architecture | None:
-        """The architecture at `step`, or the newest that a checkpoint or the weights hold.
+        """The architecture at `step`, or that of the newest checkpoint.
 
-        None where nothing has been saved yet.
+        None where nothing has been saved yet. See `report.overview.shape` for one that always is.
 
         Raises:
           RunError: what should hold it is damaged, or there is no checkpoint of `step`.
@@ -97,6 +97,7 @@ def read_record(path: Path, step: int | None = None) -> Record:
         raise UsageError(f"{path} is the checkpoint of step {found}, but --step names {step}")
     step = found if step is None else step
     directory = RunDirectory.open(run)
+    live = is_live(directory)  # asked first: what a run writes as it ends is then read, too
     metrics, history, summary = directory.metrics(), directory.history(), directory.summary()
     if step is not None:
         metrics = [row for row in metrics if row.get("step", 0) <= step]
@@ -109,7 +110,7 @@ def read_record(path: Path, step: int | None = None) -> Record:
         history=tuple(history),
         summary=summary,
         resumed=tuple(directory.resumptions()),
-        status=status_of(directory, summary),
+        status=status_of(live, summary),
         step=step,
     )
 
@@ -125,14 +126,22 @@ def run_of(path: Path) -> tuple[Path, int | None]:
     return path, None
 
 
-def status_of(directory: RunDirectory, summary: dict[str, Any] | None) -> Status:
-    """Whether the run goes on, and else how it ended."""
+def is_live(directory: RunDirectory) -> bool:
+    """Whether a process works on the run."""
     try:
-        holder = Holder.from_json((directory.path / LOCK).read_bytes())
+        content = (directory.path / LOCK).read_bytes()
     except OSError:
-        holder = None
+        return False
+    holder = Holder.from_json(content)
+    if holder is None:  # being written at this moment, or torn by a kill: then it has a part
+        return not content
     # None is a process on another host: nobody can tell, so it is believed.
-    if holder is not None and holder.alive() is not False:
+    return holder.alive() is not False
+
+
+def status_of(live: bool, summary: dict[str, Any] | None) -> Status:
+    """Whether the run goes on, and else how it ended."""
+    if live:
         return "running"
     if summary is None:
         return "interrupted"

@@ -1,0 +1,1 @@
+"""How `senn inspect` looks: columns, sections, and a run that is followed."""

@@ -1,0 +1,125 @@
+"""The decisions of a run as lines, and whether the score told the truth."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+
+from senn_cli.cli.inspection.columns import Column, lay_out
+from senn_cli.cli.inspection.screen import Line, Screen, Style
+from senn_cli.cli.words import widths
+from senn_cli.report.audit import Audit
+from senn_cli.report.timeline import Entry, threshold_of
+
+_LONGEST = 20  # letters that widths may take
+
+
+def history(
+    entries: Sequence[Entry],
+    screen: Screen,
+    *,
+    reasons: bool = False,
+    notes: Mapping[int, str] | None = None,
+) -> list[Line]:
+    """The table of decisions, with `reasons` in words; `notes` stand before rows."""
+    tau, glyphs = threshold_of(entries), screen.glyphs
+    heading = glyphs.ratio if tau is None else f"{glyphs.ratio}, {glyphs.tau} {tau:g}"
+    styles: list[Style] = ["" if entry.accepted else "dim" for entry in entries]
+    columns = [
+        Column("step", [str(entry.step) for entry in entries], True),
+        Column("site", [entry.site for entry in entries], rank=1 if reasons else 0),
+        Column("edit", [_edit(entry) for entry in entries]),
+        Column(heading, [_ratio(entry, tau, glyphs.gap) for entry in entries], True, 2),
+        Column("predicted", [_gain(entry.predicted) for entry in entries], True, 3),
+        Column("realised", [_gain(entry.realised) for entry in entries], True, 4),
+        Column("hidden", [_widths(entry.hidden, glyphs.gap) for entry in entries], False, 6),
+        Column("parameters", [_count(entry.parameters) for entry in entries], True, 5),
+    ]
+    if reasons:
+        columns.append(Column("reason", [screen.text(e.reason) for e in entries], folds=True))
+    return lay_out(columns, screen, styles, notes)
+
+
+def legend(screen: Screen) -> list[Line]:
+    """What the columns of `history` mean."""
+    ratio, tau = screen.glyphs.ratio, screen.glyphs.tau
+    text = (
+        f"{ratio}: increase of the score by the score that the map has, for a layer divided by its "
+        f"cost; accepted above {tau}. Predicted: half the increase, in units of the loss. "
+        "Realised: loss gained from this round to the next measurement, on the round's last edit."
+    )
+    return [(line, "dim") for line in textwrap.wrap(text, min(screen.width, 100))]
+
+
+def score_audit(audit: Audit, screen: Screen) -> list[Line]:
+    """Whether the predicted gains came true, in words that promise no more than the numbers."""
+    text = " ".join(audit_words(audit))
+    return [(line, "") for line in textwrap.wrap(text, min(screen.width, 100))]
+
+
+def audit_words(audit: Audit) -> list[str]:
+    """The sentences of the score audit."""
+    pairs = [r for r in audit.rounds if r.realised is not None]
+    count = len(pairs)
+    if not count:
+        return ["Score audit: no round with an accepted edit has been measured again yet."]
+    plural = "round" if count == 1 else "rounds"
+    median = "" if audit.ratio is None else f"; median of realised by predicted {audit.ratio:.2g}"
+    if audit.pearson is None:
+        why = "too few for a correlation" if count < 3 else "without spread, so no correlation"
+        return [f"Score audit: {count} {plural}, {why}{median}."]
+    ranked = "" if audit.spearman is None else f" ({audit.spearman:.2f} by rank)"
+    few = ", few enough for chance" if count < 10 else ""
+    sentences = [
+        f"Score audit: over {count} {plural}{few}, predicted and realised gains correlate by "
+        f"{audit.pearson:.2f}{ranked}{median}."
+    ]
+    if audit.control is None:
+        sentences.append("There is no control to compare with.")
+    else:
+        more = audit.pearson > audit.control
+        sentences.append(
+            f"Control: the gain of the interval before correlates by {audit.control:.2f} with the "
+            f"realised one; the score tells {'more' if more else 'no more'} than that."
+        )
+    return sentences
+
+
+def _edit(entry: Entry) -> str:
+    neurons = f"{entry.neurons} neuron" + ("" if entry.neurons == 1 else "s")
+    match entry.edit:
+        case None:
+            return "rejected"
+        case "add_neurons":
+            return f"+{neurons}"
+        case "prune_neurons":
+            return f"-{neurons}"
+        case "insert_layer":
+            return f"+layer of {entry.neurons}"
+        case "enlarge_capacity":
+            return f"capacity {entry.capacity}"
+        case other:
+            return other
+
+
+def _ratio(entry: Entry, tau: float | None, gap: str) -> str:
+    if not entry.ratios:
+        return ""
+    low, high = min(entry.ratios), max(entry.ratios)
+    text = f"{high:.3g}" if low == high else f"{low:.2g}{gap}{high:.2g}"
+    if tau is None and entry.threshold is not None:
+        text += f" {'>' if low > entry.threshold else '<='} {entry.threshold:g}"
+    return text
+
+
+def _gain(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}"
+
+
+def _count(value: int | None) -> str:
+    return "" if value is None else f"{value:,}"
+
+
+def _widths(hidden: Sequence[int], gap: str) -> str:
+    text = widths(hidden)
+    return text if len(text) <= _LONGEST else f"{sum(hidden)} in {len(hidden)} layers"

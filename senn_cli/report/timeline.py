@@ -1,0 +1,168 @@
+"""The history of a run as a timeline: what each decision did, promised, and really gained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from senn_cli.report.audit import Audit
+from senn_cli.report.record import Record
+
+KEYS = (
+    "step",
+    "epoch",
+    "edit",
+    "accepted",
+    "reason",
+    "site",
+    "neurons",
+    "delta_eta",
+    "delta_eta_lower",
+    "bias",
+    "eta",
+    "score",
+    "ratio",
+    "threshold",
+    "stop",
+    "bound",
+    "predicted_gain",
+    "train_loss",
+    "loss_before",
+    "loss_after",
+    "hidden",
+    "capacities",
+    "parameters",
+    "seconds",
+)
+"""What the JSON form of an event has of its line in `history.jsonl`, null where that has none."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A decision, or several like edits of one round at one site.
+
+    Attributes:
+      step: when.
+      edit: as in `history.jsonl`; None for a rejection.
+      site: such as `layer 0`; empty where the decision names none.
+      neurons: added, pruned, or those of the new layer.
+      capacity: the new one, where the edit enlarged it.
+      ratios: Delta eta / eta_c of every edit (for a layer divided by its cost), where known.
+      threshold: tau, None where it is not known.
+      predicted: the sum of Delta eta / 2, None where there is none.
+      realised: what the round gained until the loss was measured again; on its last edit alone.
+      until: the step of that measurement.
+      hidden: widths afterwards.
+      parameters: afterwards; None where the line does not tell.
+      reason: in words.
+      event: the line of the history, the last one for several.
+    """
+
+    step: int
+    edit: str | None
+    site: str
+    neurons: int
+    capacity: int | None
+    ratios: tuple[float, ...]
+    threshold: float | None
+    predicted: float | None
+    realised: float | None
+    until: int | None
+    hidden: tuple[int, ...]
+    parameters: int | None
+    reason: str
+    event: dict[str, Any]
+
+    @property
+    def accepted(self) -> bool:
+        """Whether it changed the network."""
+        return self.edit is not None
+
+    def to_json(self) -> dict[str, Any]:
+        """`KEYS` of the event, then `realised_gain` and `realised_until` (null but as above)."""
+        known = {key: self.event.get(key) for key in KEYS}
+        return known | {
+            "site": self.site or None,
+            "realised_gain": self.realised,
+            "realised_until": self.until,
+        }
+
+
+def timeline(record: Record, audit: Audit, *, rejected: bool = False) -> tuple[Entry, ...]:
+    """An entry for every accepted edit of a run, with `rejected` for every decision, in order."""
+    gains = {found.step: found for found in audit.rounds}
+    last = {event["step"]: index for index, event in enumerate(record.history) if _predicts(event)}
+    entries = []
+    for index, event in enumerate(record.history):
+        if not (rejected or event.get("accepted")):
+            continue
+        entry = entry_of(event)
+        if last.get(entry.step) == index and entry.step in gains:
+            found = gains[entry.step]
+            entry = replace(entry, realised=found.realised, until=found.until)
+        entries.append(entry)
+    return tuple(entries)
+
+
+def entry_of(event: dict[str, Any]) -> Entry:
+    """The entry of one line of the history, without what was realised."""
+    ratio, edit = event.get("ratio"), event.get("edit")
+    return Entry(
+        step=int(event["step"]),
+        edit=edit if event.get("accepted") else None,
+        site=_site(event),
+        neurons=1 if edit == "prune_neurons" else int(event.get("neurons") or 0),
+        capacity=event.get("capacity"),
+        ratios=() if ratio is None else (float(ratio),),
+        threshold=event.get("threshold"),
+        predicted=event.get("predicted_gain"),
+        realised=None,
+        until=None,
+        hidden=tuple(event.get("hidden") or ()),
+        parameters=event.get("parameters"),
+        reason=str(event.get("reason") or ""),
+        event=event,
+    )
+
+
+def merged(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """Neighbouring edits of one kind, step and site put together: their neurons and gains added."""
+    result: list[Entry] = []
+    for entry in entries:
+        before = result[-1] if result else None
+        alike = ("add_neurons", "prune_neurons")
+        if before is not None and entry.edit in alike and _key(before) == _key(entry):
+            gains = [p for p in (before.predicted, entry.predicted) if p is not None]
+            result[-1] = replace(
+                entry,
+                neurons=before.neurons + entry.neurons,
+                ratios=before.ratios + entry.ratios,
+                predicted=sum(gains) if gains else None,
+            )
+        else:
+            result.append(entry)
+    return tuple(result)
+
+
+def threshold_of(entries: Sequence[Entry]) -> float | None:
+    """The tau that all entries share; None where they differ or know none."""
+    known = {entry.threshold for entry in entries if entry.threshold is not None}
+    return known.pop() if len(known) == 1 else None
+
+
+def _key(entry: Entry) -> tuple[object, ...]:
+    return entry.step, entry.edit, entry.site
+
+
+def _predicts(event: dict[str, Any]) -> bool:
+    return bool(event.get("accepted")) and event.get("predicted_gain") is not None
+
+
+def _site(event: dict[str, Any]) -> str:
+    if event.get("site") is not None:
+        return str(event["site"])
+    for key in ("layer", "map"):
+        if event.get(key) is not None:
+            return f"{key} {event[key]}"
+    return ""

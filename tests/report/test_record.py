@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from senn_cli.errors import RunError, UsageError
+from senn_cli.report.record import checkpoint_steps, read_record, run_of
+from senn_cli.runs.holder import Holder
+from tests.handmade import added, checkpoint, event, row, run_directory
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    path = run_directory(
+        tmp_path / "r",
+        metrics=[row(10, [2], train_loss=1.0), row(20, [3], train_loss=0.5)],
+        history=[added(10, [3], 0, 0.25), event(20, [3])],
+        summary={"status": "finished", "steps": 20, "test_accuracy": 0.5},
+    )
+    checkpoint(path, 10, [(2, 8)])
+    checkpoint(path, 20, [(3, 8)])
+    return path
+
+
+def test_everything_is_read(run: Path) -> None:
+    found = read_record(run)
+    assert (found.path, found.name, found.status, found.step) == (run, "made", "finished", None)
+    assert [r["train_loss"] for r in found.metrics] == [1.0, 0.5]
+    assert [e["accepted"] for e in found.history] == [True, False]
+    assert [e["step"] for e in found.accepted] == [10]
+    assert (found.last_step, found.figure, found.environment) == (20, "accuracy", {})
+    assert found.architecture is not None
+    assert found.architecture.widths == (3,)
+
+
+def test_a_step_leaves_out_what_came_after(run: Path) -> None:
+    found = read_record(run, 10)
+    assert [r["step"] for r in (*found.metrics, *found.history)] == [10, 10]
+    assert (found.step, found.last_step) == (10, 10)
+    assert found.architecture is not None
+    assert found.architecture.widths == (2,)
+
+
+def test_a_checkpoint_is_its_run_at_its_step(run: Path) -> None:
+    assert run_of(run / "checkpoints" / "10") == (run, 10)
+    assert read_record(run / "checkpoints" / "10").step == 10
+    assert read_record(run / "checkpoints" / "10", 10).step == 10
+    with pytest.raises(UsageError, match="checkpoint of step 10, but --step names 20"):
+        read_record(run / "checkpoints" / "10", 20)
+
+
+def test_weights_are_their_run_s_end(run: Path) -> None:
+    assert run_of(run / "weights") == (run, None)
+    assert read_record(run / "weights").path == run
+
+
+def test_relative_paths_and_a_run_that_was_moved(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.move(run, tmp_path / "elsewhere [x]")
+    monkeypatch.chdir(tmp_path / "elsewhere [x]")
+    found = read_record(Path("."))
+    assert found.architecture is not None
+    assert found.path == tmp_path / "elsewhere [x]"
+
+
+def test_a_step_without_a_checkpoint_names_those_that_there_are(run: Path) -> None:
+    with pytest.raises(RunError, match="no checkpoint of step 15") as caught:
+        _ = read_record(run, 15).architecture
+    assert caught.value.hint is not None
+    assert "10, 20" in caught.value.hint
+
+
+def test_incomplete_checkpoints_do_not_count(run: Path) -> None:
+    checkpoint(run, 30, [(4, 8)])
+    checkpoint(run, 25, [(4, 8)], place="checkpoints-before-growth")
+    (run / "checkpoints" / "30" / "complete").unlink()
+    assert checkpoint_steps(run) == (10, 20, 25)
+
+
+def test_a_damaged_checkpoint_is_named(run: Path) -> None:
+    path = run / "checkpoints" / "20" / "meta.json"
+    document = json.loads(path.read_text())
+    document["meta"]["architecture"]["hidden"][0]["width"] = 99
+    path.write_text(json.dumps(document))
+    with pytest.raises(RunError, match=r"20/meta\.json: the architecture is damaged"):
+        _ = read_record(run).architecture
+    path.write_text("{")
+    with pytest.raises(RunError, match=r"20/meta\.json is damaged"):
+        _ = read_record(run).architecture
+
+
+def test_a_run_that_has_just_started(tmp_path: Path) -> None:
+    found = read_record(run_directory(tmp_path))
+    assert (found.metrics, found.history, found.summary) == ((), (), None)
+    assert (found.last_step, found.architecture, found.status) == (0, None, "interrupted")
+
+
+def test_a_torn_last_line_is_left_out_but_a_damaged_one_is_an_error(run: Path) -> None:
+    path = run / "history.jsonl"
+    whole = path.read_text()
+    path.write_text(whole + '{"step": 30, "acc')
+    assert len(read_record(run).history) == 2
+    path.write_text('{"step": 30, "acc\n' + whole)
+    with pytest.raises(RunError, match=r"history\.jsonl:1: not a line of JSON"):
+        read_record(run)
+
+
+@pytest.mark.parametrize("text", ["name: [", "- a\n- b\n", "\x00"])
+def test_a_damaged_spec_is_an_error(run: Path, text: str) -> None:
+    (run / "spec.yaml").write_text(text)
+    with pytest.raises(RunError, match=r"spec\.yaml is damaged"):
+        read_record(run)
+
+
+def test_what_is_no_run_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"holds no spec\.yaml"):
+        read_record(tmp_path)
+    with pytest.raises(RunError, match="does not exist"):
+        read_record(tmp_path / "absent")
+
+
+def locked(run: Path, holder: Holder) -> None:
+    (run / "lock.json").write_text(json.dumps(asdict(holder)))
+
+
+def test_the_status_while_a_process_trains_and_after_it_was_killed(run: Path) -> None:
+    (run / "summary.json").unlink()
+    locked(run, Holder.current())
+    assert read_record(run).status == "running"
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    locked(run, replace(Holder.current(), pid=process.pid, started=None))
+    assert read_record(run).status == "interrupted"
+    locked(run, replace(Holder.current(), host="another"))
+    assert read_record(run).status == "running"
+    (run / "lock.json").unlink()
+    assert read_record(run).status == "interrupted"
+
+
+def test_a_diverged_run(run: Path) -> None:
+    (run / "summary.json").write_text('{"status": "diverged"}')
+    assert read_record(run).status == "diverged"
+
+
+def test_a_regression_has_squared_errors(tmp_path: Path) -> None:
+    run_directory(tmp_path, metrics=[row(10, [2], validation_mse=0.5)])
+    assert read_record(tmp_path).figure == "mse"
+
+
+def test_reading_needs_no_jax(run: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from senn_cli.report import overview\n"
+        "from senn_cli.report.record import read_record\n"
+        "overview.document(read_record(Path(sys.argv[1])))\n"
+        "print(sorted({'jax', 'flax', 'optax', 'orbax', 'matplotlib', 'rich'} & set(sys.modules)))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code, run],
+        capture_output=True,
+        text=True,
+        env=dict(os.environ),
+        check=False,
+    )
+    assert (result.stdout, result.stderr) == ("[]\n", "")
