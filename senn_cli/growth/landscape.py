@@ -49,11 +49,11 @@ def grid(x: Any) -> tuple[Any, Any]:
 
 def make_landscape(
     task: Task, metric: Metric, *, damping_a: float, damping_s: float
-) -> Callable[..., jax.Array]:
-    """The function `(shape, params, widths, data, rows, weights) -> Delta eta' / eta_c`.
+) -> Callable[..., tuple[jax.Array, jax.Array]]:
+    """The function `(shape, params, widths, data, rows, weights) -> Delta eta' / eta_c, eta_c`.
 
     `weights` (P, 2) are input weights of proposed neurons of hidden layer 0 of `shape`, each scored
-    with its best coefficients on the examples `rows`; the result is `(P,)`.
+    with its best coefficients on the examples `rows`; the first result is `(P,)`.
     """
 
     def landscape(
@@ -63,7 +63,7 @@ def make_landscape(
         data: Arrays,
         rows: jax.Array,
         weights: jax.Array,
-    ) -> jax.Array:
+    ) -> tuple[jax.Array, jax.Array]:
         x, y = inputs(data, rows), targets(data, rows)
         seen = observe(shape, params, widths, x, y, task, metric)
         counts = [*(widths[i] for i in range(len(shape.hidden))), jnp.asarray(shape.outputs)]
@@ -78,6 +78,6 @@ def make_landscape(
         )
         activation = shape.hidden[0].activation
         _, lower = objective.closed_form(activation, weights, seen.a[0], target.residual)
-        return lower / target.eta
+        return lower / target.eta, target.eta
 
     return landscape

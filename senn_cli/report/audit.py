@@ -104,8 +104,11 @@ def audit(record: Record) -> Audit:
 
 
 def correlation(x: Sequence[float], y: Sequence[float]) -> float | None:
-    """Pearson's correlation; None for fewer than three pairs, or where one does not vary."""
-    if len(x) < 3:
+    """Pearson's correlation; None for fewer than three pairs, or where one does not vary.
+
+    What differs by no more than the rounding of its values does not vary.
+    """
+    if len(x) < 3 or any(max(v) - min(v) <= 1e-12 * max(map(abs, v)) for v in (x, y)):
         return None
     mean_x, mean_y = math.fsum(x) / len(x), math.fsum(y) / len(y)
     dx, dy = [v - mean_x for v in x], [v - mean_y for v in y]

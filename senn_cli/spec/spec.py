@@ -15,6 +15,7 @@ from senn_cli.spec.expansion import ExpansionSpec
 from senn_cli.spec.network import NetworkField
 from senn_cli.spec.optimizer import NaturalGradientSpec, OptimizerSpec
 from senn_cli.spec.record import RecordSpec
+from senn_cli.spec.track import TrackSpec
 from senn_cli.spec.training import TrainingSpec
 
 # A run directory's name is made of it, and file systems stop at 255 bytes.
@@ -81,6 +82,10 @@ class Spec(Model):
 
     record: RecordSpec = Field(
         default=RecordSpec(), description="What is kept for pictures beyond metrics and history."
+    )
+    track: TrackSpec = Field(
+        default=TrackSpec(),
+        description="Outputs of the metrics beside the run's own files; all are off by default.",
     )
 
     @model_validator(mode="after")

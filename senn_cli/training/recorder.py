@@ -57,7 +57,7 @@ class Recorder:
 
     def __init__(self, spec: Spec, directory: Path, trainer: Trainer) -> None:
         self.record, self.folder, self.trainer = spec.record, directory / FOLDER, trainer
-        self.threshold = spec.expansion.threshold
+        self.threshold, self.stop = spec.expansion.threshold, spec.expansion.stop
         self.rejected: list[Any] = []
         metric = trainer.optimizer.metric
         task = trainer.dataset.task
@@ -109,7 +109,8 @@ class Recorder:
         shape = network.architecture.shape()
         args = (network.state.params, network.widths, data, rows, places)
         with self.trainer.ledger.phase("evaluate"):
-            ratio = np.asarray(self._landscape(shape, *args)).reshape(len(width), len(location))
+            ratio, eta = self._landscape(shape, *args)
+        ratio = np.asarray(ratio).reshape(len(width), len(location))
         line = np.linspace(raw.min(), raw.max(), _LINE, dtype=np.float32)
         order = np.argsort(dataset.test.x.reshape(-1))
         weights = jax.device_get(network.state.params["map_0"])
@@ -126,7 +127,9 @@ class Recorder:
             location=location / scale + shift,
             scale=width / scale,
             ratio=ratio,
-            threshold=np.float32(self.threshold),
+            eta=np.float32(eta),
+            # The ratio that passes both tau and alpha.
+            threshold=np.float32(max(self.threshold, self.stop / max(float(eta), 1e-30))),
             layer=np.int32(0),
             line_x=line,
             line_y=self._predict(network, (line[:, None] - shift) * scale)[:, 0],

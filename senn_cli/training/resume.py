@@ -17,6 +17,7 @@ from senn_cli.runs.environment import environment
 from senn_cli.runs.lock import RunLock
 from senn_cli.runs.weights import load_weights
 from senn_cli.spec import Duration, Spec, dump_spec, load_spec
+from senn_cli.tracking.tracker import check_trackers
 from senn_cli.training.branch import branch_off, require_step
 from senn_cli.training.compatible import require_compatible
 from senn_cli.training.device import choose_device
@@ -72,6 +73,7 @@ def resume_run(
     before = load_spec(directory.spec_path)
     spec = load_spec(directory.spec_path, overrides) if spec is None else spec
     require_compatible(before, spec)
+    check_trackers(spec)
     if before_growth and branch is None:
         raise UsageError("--before-growth needs --branch, a new directory to go on in")
     if branch is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from senn_cli.runs.environment import environment
 from senn_cli.runs.lock import RunLock
 from senn_cli.runs.weights import save_weights
 from senn_cli.spec import Duration, Spec, dump_spec
+from senn_cli.tracking.tracker import Trackers, check_trackers, open_trackers
 from senn_cli.training.arrays import Arrays, examples, inputs, on_device
 from senn_cli.training.device import choose_device
 from senn_cli.training.evaluate import BLOCK, make_evaluate
@@ -94,6 +96,7 @@ def train_run(
     listener = listener if listener is not None else Silent()
     if run_directory is not None:
         require_free(run_directory)
+    check_trackers(spec)
     with Interruption(listener.close) as interruption:
         device = choose_device(spec.device, spec.gpu_memory, spec.deterministic)
         ledger = Ledger(announce=listener.phase)
@@ -120,12 +123,26 @@ def carry_on(
     interruption: Interruption,
 ) -> Run:
     """Trains from where `trainer` is to the end, a signal, or the step to stop at."""
+    with closing(open_trackers(spec, directory.path, trainer.step, listener.note)) as trackers:
+        return _train(spec, directory, device, dataset, trainer, listener, interruption, trackers)
+
+
+def _train(
+    spec: Spec,
+    directory: RunDirectory,
+    device: str,
+    dataset: Dataset,
+    trainer: Trainer,
+    listener: Listener,
+    interruption: Interruption,
+    trackers: Trackers,
+) -> Run:
     directory.write_preprocessing(Preprocessing.of(dataset).to_json())
     saver = Saver(directory, spec.checkpoints, trainer, data_digest(dataset))
     recorder = Recorder(spec, directory.path, trainer) if spec.record.anything else None
     outputs = Outputs(
-        metrics=_both(directory.append_metrics, listener.metrics),
-        event=_both(directory.append_history, listener.event),
+        metrics=_all(directory.append_metrics, trackers.metrics, listener.metrics),
+        event=_all(directory.append_history, trackers.event, listener.event),
         interrupted=lambda: interruption.requested is not None,
         growing=saver.note_history,
         grown=saver.grown,
@@ -139,7 +156,7 @@ def carry_on(
         trainer.run(outputs)
     except DivergedError:
         saver.close()
-        _finish(spec, directory, dataset, trainer, "diverged")
+        trackers.end(_finish(spec, directory, dataset, trainer, "diverged").summary)
         raise
     if not trainer.finished:
         saver.save(trainer.moment, wait=True)
@@ -157,6 +174,7 @@ def carry_on(
     saver.save(trainer.moment, wait=True)
     saver.close()
     run = _finish(spec, directory, dataset, trainer, "finished")
+    trackers.end(run.summary)
     listener.end(run.summary)
     return run
 
@@ -165,12 +183,10 @@ def _no_recording(before: Moment, after: Moment, events: list[Event]) -> None:
     """What happens where the spec wants no recordings."""
 
 
-def _both(
-    write: Callable[[Mapping[str, Any]], None], show: Callable[[Mapping[str, Any]], None]
-) -> Callable[[Mapping[str, Any]], None]:
+def _all(*outputs: Callable[[Mapping[str, Any]], None]) -> Callable[[Mapping[str, Any]], None]:
     def output(row: Mapping[str, Any]) -> None:
-        write(row)
-        show(row)
+        for write in outputs:
+            write(row)
 
     return output
 

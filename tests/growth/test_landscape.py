@@ -49,7 +49,7 @@ def test_scores_equal_a_dense_computation() -> None:
     x, y = rng.standard_normal((40, 1)), rng.standard_normal((40, 1))
     proposals = weights_at(rng.standard_normal(5), rng.uniform(0.2, 2, 5))
 
-    found = make_landscape("regression", "gaussian", damping_a=DAMPING, damping_s=DAMPING)(
+    found, score = make_landscape("regression", "gaussian", damping_a=DAMPING, damping_s=DAMPING)(
         net.shape(), params, jnp.array([2]), arrays(x, y), jnp.arange(40), jnp.asarray(proposals)
     )
 
@@ -61,6 +61,7 @@ def test_scores_equal_a_dense_computation() -> None:
     moment = a.T @ g / 40
     solved = np.linalg.solve(factor, moment)
     eta = float((moment * solved).sum()) / s
+    assert float(score) == pytest.approx(eta)
     residual = g - a @ solved
     expected = []
     for weights in proposals:
@@ -84,7 +85,7 @@ def test_the_best_place_is_where_the_residual_has_its_bump() -> None:
     ratio = np.asarray(
         make_landscape("regression", "gaussian", damping_a=DAMPING, damping_s=DAMPING)(
             net.shape(), params, jnp.array([1]), arrays(x, y), jnp.arange(200), jnp.asarray(places)
-        )
+        )[0]
     ).reshape(POINTS, POINTS)
     row, column = np.unravel_index(ratio.argmax(), ratio.shape)
     assert location[column] == pytest.approx(1.2, abs=0.3)

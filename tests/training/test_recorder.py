@@ -94,7 +94,7 @@ def test_a_landscape_is_in_the_units_of_the_data(curve: Run) -> None:
     assert last["ratio"].shape == (len(last["scale"]), len(last["location"]))
     assert (last["line_x"][0], last["line_x"][-1]) == (low, high)
     assert (np.diff(last["target_x"]) >= 0).all()
-    assert float(last["threshold"]) == pytest.approx(1e-3)
+    assert float(last["threshold"]) == pytest.approx(max(1e-3, 1e-9 / float(last["eta"])))
 
 
 def test_the_recorded_function_has_the_summarys_error(curve: Run) -> None:

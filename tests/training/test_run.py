@@ -152,6 +152,7 @@ def test_the_run_directory(either: Watch) -> None:
     assert {entry.name for entry in path.iterdir()} == {
         "spec.yaml",
         "environment.json",
+        "preprocessing.json",
         "metrics.jsonl",
         "history.jsonl",
         "summary.json",

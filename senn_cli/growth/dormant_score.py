@@ -1,0 +1,248 @@
+"""Scores of the unused and of the used features of one linear map, from its tracked curvature.
+
+A map reads n_a rows a and yields n_s pre-activations; dW (n_a, n_s) is the loss's gradient with
+respect to its whole kernel. The weights of unused rows are zero, but they receive gradient, and A
+(n_a, n_a) covers used and unused rows alike. A feature p is a group of rows: one of a dense map,
+nine of a 3x3 convolution. Subscript c means the used rows (without p, where p is used itself). A and
+S stand for damped factors; M_f is the block of rows of feature f of a matrix M.
+
+**Unused features** (Theorem 2 and its corollary). With the residual gradient
+
+  R_p = dW_p - A_pc A_cc^-1 dW_c
+
+and the Schur complement Ahat_p = A_p - A_pc A_cc^-1 A_cp, activating p raises the score eta =
+Tr[A_cc^-1 dW_c S^-1 dW_c^T] by Tr[Ahat_p^-1 R_p S^-1 R_p^T], at least by Tr[A_p^-1 R_p S^-1 R_p^T].
+
+**Used features** (section 3.6; optimal brain surgeon). The quadratic model of the loss around the
+present kernel W is L(W + D) = L(W) + Tr[dW^T D] + Tr[D^T A D S] / 2. Removing p with optimal
+compensation is D_p = -W_p, D_c = A_cc^-1 A_cp W_p, so that (A D)_c = 0 and (A D)_p = -Ahat_p W_p.
+The model's gradient afterwards is dW + A D S: unchanged for the rows that remain, and
+
+  dW_p - Ahat_p W_p S                     for the zeroed weights, so its residual is
+  R'_p = R_p - Ahat_p W_p S.
+
+Re-enabling p in that network would raise its score by Tr[Ahat_p^-1 R'_p S^-1 R'_p^T]: the removal
+cost. The change of the loss by the compensated removal is
+
+  -Tr[R_p^T W_p] + Tr[W_p^T Ahat_p W_p S] / 2.
+
+All features at once: with Sigma the inverse of A over all used rows, Ahat_p^-1 = Sigma_pp and R_p =
+Sigma_pp^-1 (Sigma dW)_p. With U = Sigma dW - W S on the used rows, R'_p = Sigma_pp^-1 U_p and
+
+  cost = Tr[Sigma_pp^-1 U_p S^-1 U_p^T].
+
+With N = Sigma dW S^-1, the step of the natural gradient, U S^-1 = N - W: the cost is the squared
+length of where the model wants the weights of p to be, W_p - N_p, and so zero for a feature that
+the optimum does without. No inverse but Sigma, S^-1 and blocks of a feature's size is needed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.linalg import cho_factor, cho_solve
+
+from senn_cli.curvature.kronecker import SMALLEST
+
+
+class Consumer(NamedTuple):
+    """One map with its tracked statistics.
+
+    Rows and columns of `a_inverse` that belong to unused rows are zero; so are those of `s` and
+    `s_inverse` that belong to unused outputs.
+
+    Attributes:
+      a: A without damping, over used and unused rows, `(n_a, n_a)`.
+      ridge: what damps the diagonal of A, `(n_a,)`.
+      a_inverse: the inverse of the used block of A + diag(ridge), `(n_a, n_a)`.
+      s, s_inverse: the damped S and its inverse, `(n_s, n_s)`.
+      gradient: dW, `(n_a, n_s)`.
+      used: rows in use, bool `(n_a,)`.
+    """
+
+    a: jax.Array
+    ridge: jax.Array
+    a_inverse: jax.Array
+    s: jax.Array
+    s_inverse: jax.Array
+    gradient: jax.Array
+    used: jax.Array
+
+
+class Removal(NamedTuple):
+    """What it costs to remove each of F features, `(F,)` each; 0 for features not in use.
+
+    Attributes:
+      cost: the score increase that re-enabling it would bring, exactly under the model.
+      lower: Theorem 2's lower bound on that increase, which decides about activation.
+      loss_change: the predicted change of the loss by the removal with compensation.
+    """
+
+    cost: jax.Array
+    lower: jax.Array
+    loss_change: jax.Array
+
+
+def blocks(matrix: jax.Array, groups: jax.Array) -> jax.Array:
+    """The diagonal blocks of `matrix` (n, n) that belong to the rows `groups` (F, G): (F, G, G)."""
+    return matrix[groups[:, :, None], groups[:, None, :]]
+
+
+def features_used(consumer: Consumer, groups: jax.Array) -> jax.Array:
+    """Which of the features with rows `groups` (F, G) are in use, bool `(F,)`."""
+    return consumer.used[groups[:, 0]]
+
+
+def traces(matrices: jax.Array, inner: jax.Array) -> jax.Array:
+    """Tr[M^-1 Q] for positive definite M and any Q, both `(F, G, G)`; `(F,)`."""
+    return jnp.trace(cho_solve(cho_factor(matrices), inner), axis1=-2, axis2=-1)
+
+
+def natural_step(consumer: Consumer) -> jax.Array:
+    """N = A_cc^-1 dW_c S^-1, `(n_a, n_s)`, zero on unused rows: the natural gradient."""
+    return consumer.a_inverse @ consumer.gradient @ consumer.s_inverse
+
+
+def eta(consumer: Consumer) -> jax.Array:
+    """The score of the used rows, Tr[A_cc^-1 dW_c S^-1 dW_c^T]: half of what a step may gain."""
+    return jnp.sum(natural_step(consumer) * consumer.gradient)
+
+
+def residual_gradient(consumer: Consumer) -> jax.Array:
+    """dW - A_:c A_cc^-1 dW_c, `(n_a, n_s)`, zero on used rows: what no used row accounts for."""
+    explained = consumer.a @ (consumer.a_inverse @ consumer.gradient)
+    return jnp.where(consumer.used[:, None], 0.0, consumer.gradient - explained)
+
+
+def _gain(consumer: Consumer, groups: jax.Array, power: jax.Array, live: jax.Array) -> jax.Array:
+    """Tr[power^-1 R S^-1 R^T] of the features where `live`, else 0; `(F,)`."""
+    residual = residual_gradient(consumer)
+    inner = jnp.einsum(
+        "fgs,fhs->fgh", residual[groups], (residual @ consumer.s_inverse)[groups]
+    )
+    unit = jnp.eye(groups.shape[1], dtype=power.dtype)
+    score = traces(jnp.where(live[:, None, None], power, unit), inner)
+    return jnp.where(live, jnp.maximum(score, 0.0), 0.0)
+
+
+def _power(consumer: Consumer, groups: jax.Array) -> jax.Array:
+    """The damped blocks A_p, `(F, G, G)`."""
+    damping = consumer.ridge[groups][:, :, None] * jnp.eye(groups.shape[1], dtype=consumer.a.dtype)
+    return blocks(consumer.a, groups) + damping
+
+
+def _dormant(consumer: Consumer, groups: jax.Array) -> jax.Array:
+    """Unused features that have been active on some example, bool `(F,)`."""
+    seen = jnp.sum(jnp.diagonal(consumer.a)[groups], axis=1) > SMALLEST
+    return ~features_used(consumer, groups) & seen
+
+
+def dormant_gain(consumer: Consumer, groups: jax.Array) -> jax.Array:
+    """Theorem 2's lower bound on the score increase of every unused feature, `(F,)`.
+
+    0 for features in use, and for those that never were active (as right after padding). Costs
+    O(n_a^2 n_s) and a Cholesky factorisation of G x G a feature.
+
+    Args:
+      consumer: the map.
+      groups: the rows of every feature, int `(F, G)`; rows of no feature (a bias) are left alone.
+    """
+    return _gain(consumer, groups, _power(consumer, groups), _dormant(consumer, groups))
+
+
+def dormant_gain_exact(consumer: Consumer, groups: jax.Array) -> jax.Array:
+    """The score increase of every unused feature by the Schur complement, `(F,)`; O(n_a^3).
+
+    At least `dormant_gain` where `a_inverse` belongs to `a`. Where it lags behind, or rows have
+    been averaged over different times, a Schur complement may cease to be positive; the lower bound
+    is returned for such a feature.
+    """
+    power, live = _power(consumer, groups), _dormant(consumer, groups)
+    projection = (consumer.a @ consumer.a_inverse)[groups]
+    explained = jnp.einsum("fgk,fhk->fgh", projection, consumer.a[groups])
+    # Symmetric in exact arithmetic.
+    schur = power - 0.5 * (explained + jnp.swapaxes(explained, 1, 2))
+    unit = jnp.eye(groups.shape[1], dtype=power.dtype)
+    # NaN in a Cholesky factor is how a matrix that is not positive definite shows.
+    factors = jnp.linalg.cholesky(jnp.where(live[:, None, None], schur, unit))
+    sound = jnp.all(jnp.isfinite(factors), axis=(1, 2))
+    return _gain(consumer, groups, jnp.where(sound[:, None, None], schur, power), live)
+
+
+def removal(consumer: Consumer, kernel: jax.Array, groups: jax.Array) -> Removal:
+    """What it costs to remove every used feature, each on its own; derivation above.
+
+    Args:
+      consumer: the map.
+      kernel: W, `(n_a, n_s)`; entries of unused rows and outputs are ignored.
+      groups: the rows of every feature, int `(F, G)`.
+    """
+    live = features_used(consumer, groups)
+    where = live[:, None, None]
+    unit = jnp.eye(groups.shape[1], dtype=kernel.dtype)
+    w = jnp.where(consumer.used[:, None], kernel, 0.0)
+    half = consumer.a_inverse @ consumer.gradient
+    u = half - w @ consumer.s
+    sigma = cho_factor(jnp.where(where, blocks(consumer.a_inverse, groups), unit))
+
+    def schur_times(rows: jax.Array) -> jax.Array:
+        """Ahat_p X_p for every feature: `(F, G, n_s)` to the same."""
+        return cho_solve(sigma, rows)
+
+    residual = schur_times(u[groups])
+    weighted = (u @ consumer.s_inverse)[groups]
+    cost = jnp.sum(residual * weighted, axis=(1, 2))
+    of_lower = jnp.einsum("fgs,fht,st->fgh", residual, residual, consumer.s_inverse)
+    lower = traces(jnp.where(where, _power(consumer, groups), unit), of_lower)
+    rows, now = w[groups], schur_times(half[groups])
+    bend = schur_times((w @ consumer.s)[groups])
+    change = jnp.sum(rows * (0.5 * bend - now), axis=(1, 2))
+    return Removal(
+        cost=jnp.where(live, jnp.maximum(cost, 0.0), 0.0),
+        lower=jnp.where(live, jnp.maximum(lower, 0.0), 0.0),
+        loss_change=jnp.where(live, change, 0.0),
+    )
+
+
+def compensation(
+    a: np.ndarray, used: np.ndarray, rows: np.ndarray, *, share: float = 1e-6
+) -> np.ndarray:
+    """How the other used rows stand in for `rows`: A_cc^-1 A_cp, `(n_a, G)`, on the host.
+
+    Solved in double precision rather than read off Sigma, and corrected once for its own damping:
+    next to a copy the compensation is then exact, where Sigma's entries are large and cancel.
+
+    Args:
+      a: A without damping, `(n_a, n_a)`.
+      used: rows in use, bool `(n_a,)`.
+      rows: those of the feature to be removed, int `(G,)`.
+      share: damping, as a share of the mean power of the rows that remain.
+
+    Returns:
+      Zero on unused rows and on `rows`. The new kernel is W + C W_p with W_p set to zero
+      (`compensated`).
+    """
+    a = np.asarray(a, np.float64)
+    rows = np.asarray(rows)
+    others = np.array(used, bool)
+    others[rows] = False
+    keep = np.flatnonzero(others)
+    result = np.zeros((len(a), len(rows)))
+    if len(keep) == 0:
+        return result
+    kept, cross = a[np.ix_(keep, keep)], a[np.ix_(keep, rows)]
+    ridge = share * np.trace(kept) / len(keep) + SMALLEST
+    damped = kept + ridge * np.eye(len(keep))
+    first = np.linalg.solve(damped, cross)
+    result[keep] = first + np.linalg.solve(damped, cross - kept @ first)
+    return result
+
+
+def compensated(kernel: np.ndarray, combination: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The kernel `(n_a, n_s)` after removing `rows` (G,), compensated by `combination` (n_a, G)."""
+    result = kernel + (combination @ kernel[rows]).astype(kernel.dtype)
+    result[rows] = 0.0
+    return result

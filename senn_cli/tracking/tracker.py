@@ -1,0 +1,153 @@
+"""Trackers of a run: what one is, which a spec wants, and that none of them ends a training."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from senn_cli.errors import UsageError
+from senn_cli.spec.spec import Spec
+from senn_cli.tracking.mlflow import MLflowTracker
+from senn_cli.tracking.tensorboard import TensorBoardTracker
+from senn_cli.tracking.wandb import WandbTracker
+
+_LONGEST_REASON = 200
+
+
+class Tracker(Protocol):
+    """Takes a run's rows and events in order; any method may raise anything."""
+
+    def metrics(self, row: Mapping[str, Any]) -> None:
+        """A row of metrics, as in `metrics.jsonl`."""
+
+    def event(self, event: Mapping[str, Any]) -> None:
+        """A growth event, as in `history.jsonl`."""
+
+    def end(self, summary: Mapping[str, Any]) -> None:
+        """The run's summary, as in `summary.json`; not called for a run that was interrupted."""
+
+    def close(self) -> None:
+        """Nothing more will come."""
+
+
+class Kind(NamedTuple):
+    """A kind of tracker.
+
+    Attributes:
+      key: its key in the section `track`, and the extra that installs its package.
+      title: how people call it.
+      module: the module that it needs.
+      make: opens one for a spec, a run's directory and the step that the run starts from.
+    """
+
+    key: str
+    title: str
+    module: str
+    make: Callable[[Spec, Path, int], Tracker]
+
+
+KINDS = (
+    Kind("tensorboard", "TensorBoard", "tensorboardX", TensorBoardTracker),
+    Kind("mlflow", "MLflow", "mlflow", MLflowTracker),
+    Kind("wandb", "Weights & Biases", "wandb", WandbTracker),
+)
+"""All trackers that a spec can name."""
+
+
+def wanted(spec: Spec) -> tuple[Kind, ...]:
+    """The kinds that `spec` switches on."""
+    return tuple(kind for kind in KINDS if getattr(spec.track, kind.key).enabled)
+
+
+def check_trackers(spec: Spec) -> None:
+    """Looks, without importing them, whether the packages are there that `spec.track` needs.
+
+    Raises:
+      UsageError: one is missing; the hint says how to install it.
+    """
+    missing = [kind for kind in wanted(spec) if not _importable(kind.module)]
+    if missing:
+        needs = " and ".join(f"track.{kind.key} needs {kind.module}" for kind in missing)
+        extras = ",".join(kind.key for kind in missing)
+        raise UsageError(
+            f"{needs}, which {'is' if len(missing) == 1 else 'are'} not installed",
+            title="Missing package",
+            hint=f"Install it with: pip install 'senn-cli[{extras}]'",
+        )
+
+
+def _importable(module: str) -> bool:
+    try:
+        found = importlib.util.find_spec(module)
+    except ValueError:  # imported by other means than a file
+        return True
+    # `wandb` is also the name of a folder that it makes; such a folder passes for a package.
+    return found is not None and found.origin is not None
+
+
+class Trackers:
+    """Passes everything on to trackers; one that fails is reported once and switched off.
+
+    Args:
+      members: trackers, each with its title.
+      note: told of a tracker that is switched off.
+    """
+
+    def __init__(self, members: Iterable[tuple[str, Tracker]], note: Callable[[str], None]) -> None:
+        self._members = dict(members)
+        self._note = note
+
+    def metrics(self, row: Mapping[str, Any]) -> None:
+        """Passes a row of metrics on."""
+        self._each(lambda tracker: tracker.metrics(row))
+
+    def event(self, event: Mapping[str, Any]) -> None:
+        """Passes a growth event on."""
+        self._each(lambda tracker: tracker.event(event))
+
+    def end(self, summary: Mapping[str, Any]) -> None:
+        """Passes the summary on."""
+        self._each(lambda tracker: tracker.end(summary))
+
+    def close(self) -> None:
+        """Closes all; harmless when repeated."""
+        self._each(lambda tracker: tracker.close())
+        self._members.clear()
+
+    def _each(self, act: Callable[[Tracker], None]) -> None:
+        for title, tracker in list(self._members.items()):
+            try:
+                act(tracker)
+            except Exception as error:  # theirs can be anything, and a training is worth more
+                del self._members[title]
+                self._note(_switched_off(title, error))
+                with contextlib.suppress(Exception):
+                    tracker.close()
+
+
+def open_trackers(spec: Spec, run: Path, step: int, note: Callable[[str], None]) -> Trackers:
+    """The trackers that `spec.track` names; those that cannot be opened are noted and left out.
+
+    Args:
+      run: the run's directory, which exists.
+      step: where the run starts from: 0, or more when resumed.
+      note: told of trackers that are switched off, now or later.
+    """
+    members = []
+    for kind in wanted(spec):
+        try:
+            members.append((kind.title, kind.make(spec, run, step)))
+        except Exception as error:  # as above
+            note(_switched_off(kind.title, error))
+    return Trackers(members, note)
+
+
+def _switched_off(title: str, error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    reason = lines[0] if lines else type(error).__name__
+    if len(reason) > _LONGEST_REASON:
+        reason = reason[:_LONGEST_REASON] + "..."
+    return f"{title} is switched off, the run goes on without it: {reason}"
