@@ -23,7 +23,7 @@ MOST = 8
 """Panels in a figure."""
 
 # The prime stands outside of the mathematics, whose own one is a 0 of a font that no viewer has.
-_LABEL = r"$\Delta\eta$′$\,/\,\eta_c$"
+_LABEL = r"$\Delta\eta$′ / what passes"
 
 
 def draw(records: Sequence[Record], options: Options) -> Figure:
@@ -98,6 +98,11 @@ def key_moments(found: Sequence[Landscape]) -> list[Landscape]:
     return [*(by_moment[moment] for moment in moments), *end]
 
 
+def _relative(shown: Landscape) -> Any:
+    """The score in units of what passes, which differs from moment to moment: 1 is accepted."""
+    return np.nan_to_num(shown.ratio, nan=0.0) / (shown.threshold or 1.0)
+
+
 def title(moment: Moment) -> str:
     """A moment in words."""
     return f"{'end, ' if moment.when == 'end' else moment.when + ' '}step {moment.step:,}"
@@ -121,15 +126,15 @@ def _function(axes: Axes, shown: Landscape) -> None:
 
 
 def _landscape(axes: Axes, shown: Landscape, norm: Any) -> Any:
-    """The score as shades with a line where it passes, neurons, and proposals; returns the shades."""
-    ratio = np.clip(np.nan_to_num(shown.ratio, nan=0.0), norm.vmin, norm.vmax)
+    """The score as shades, a line where it passes, neurons and proposals; returns the shades."""
+    ratio = np.clip(_relative(shown), norm.vmin, norm.vmax)
     mesh = axes.pcolormesh(
         shown.location, shown.scale, ratio, norm=norm, cmap=_shades(), shading="nearest",
         rasterized=True,
     )  # fmt: skip
-    if ratio.min() < shown.threshold < ratio.max():
+    if ratio.min() < 1 < ratio.max():
         axes.contour(
-            shown.location, shown.scale, ratio, levels=[shown.threshold],
+            shown.location, shown.scale, ratio, levels=[1.0],
             colors=[style.BLACK], linewidths=0.6,
         )  # fmt: skip
     _neurons(axes, shown)
@@ -179,14 +184,12 @@ def _neurons(axes: Axes, shown: Landscape) -> None:
 
 
 def _norm(chosen: Sequence[Landscape]) -> Any:
-    """A logarithmic scale of shades for all panels around tau."""
+    """A logarithmic scale of shades for all panels around 1, what passes."""
     from matplotlib.colors import LogNorm
 
-    values = np.concatenate([each.ratio.ravel() for each in chosen])
-    values = values[np.isfinite(values) & (values > 0)]
-    largest = float(values.max()) if len(values) else 1.0
-    centre = max(each.threshold for each in chosen) or largest / 30
-    return LogNorm(vmin=centre / 30, vmax=min(max(largest, 3 * centre), 100 * centre))
+    values = np.concatenate([_relative(each).ravel() for each in chosen])
+    largest = float(values[np.isfinite(values)].max(initial=1.0))
+    return LogNorm(vmin=1 / 30, vmax=min(max(largest, 3.0), 100.0))
 
 
 def _shades() -> Any:
