@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +15,9 @@ from senn_cli.errors import RunError
 from senn_cli.nets.architecture import Architecture
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.weights import load_weights
+
+if TYPE_CHECKING:
+    import jax
 
 BLOCK = 1024
 """Examples computed at a time."""
@@ -45,24 +50,40 @@ class Model:
 
     def outputs(self, x: Any) -> np.ndarray:
         """The network's raw outputs `(N, m)`: logits, or scaled predictions."""
-        import jax
+        x = np.asarray(x)
+        parts = []
+        # Scaled a block at a time: a large image set would not fit into memory as float32.
+        for start in range(0, len(x), BLOCK):
+            inputs = self.preprocessing.inputs(x[start : start + BLOCK])
+            # The last block is filled up, so that one program does for all of them.
+            room = BLOCK if len(x) > BLOCK else len(inputs)
+            filled = np.pad(inputs, ((0, room - len(inputs)), (0, 0)))
+            parts.append(np.asarray(self._compiled(self.params, filled))[: len(inputs)])
+        if not parts:
+            self.preprocessing.inputs(x)  # the shape is checked all the same
+            return np.zeros((0, self.architecture.outputs), np.float32)
+        return np.concatenate(parts)
+
+    def network(self, params: Any, inputs: jax.Array) -> jax.Array:
+        """Raw outputs `(N, m)` of network inputs `(N, inputs)`, for JAX to trace.
+
+        Args:
+          params: of the form of `self.params`.
+          inputs: scaled and flattened examples, float32.
+        """
+        import jax.numpy as jnp
 
         from senn_cli.nets.mlp import apply
 
-        inputs = self.preprocessing.inputs(x)
-        shape = self.architecture.shape()
-        widths = jax.numpy.asarray(self.architecture.widths, np.int32)
-        run = jax.jit(lambda params, x: apply(shape, params, x, widths).outputs)
-        parts = []
-        for start in range(0, len(inputs), BLOCK):
-            block = inputs[start : start + BLOCK]
-            # The last block is filled up, so that one program does for all of them.
-            room = BLOCK if len(inputs) > BLOCK else len(block)
-            filled = np.pad(block, ((0, room - len(block)), (0, 0)))
-            parts.append(np.asarray(run(self.params, filled))[: len(block)])
-        if not parts:
-            return np.zeros((0, self.architecture.outputs), np.float32)
-        return np.concatenate(parts)
+        widths = jnp.asarray(self.architecture.widths, jnp.int32)
+        return apply(self.architecture.shape(), params, inputs, widths).outputs
+
+    @cached_property
+    def _compiled(self) -> Callable[..., jax.Array]:
+        """`network`, compiled once for every number of examples."""
+        import jax
+
+        return jax.jit(self.network)
 
 
 def load_model(path: Path) -> Model:
@@ -90,7 +111,33 @@ def load_model(path: Path) -> Model:
             hint=f"Finish it with: senn resume {path}",
         )
     architecture, params = load_weights(weights)
-    return Model(architecture.compact(), compact(params, architecture), preprocessing)
+    model = Model(architecture.compact(), compact(params, architecture), preprocessing)
+    fault = mismatch(model.architecture, preprocessing)
+    if fault is not None:
+        raise RunError(f"{directory.preprocessing_path} does not fit {weights}: {fault}")
+    return model
+
+
+def mismatch(architecture: Architecture, preprocessing: Preprocessing) -> str | None:
+    """Why this network cannot be fed in this way, or None where it can."""
+    size = int(np.prod(preprocessing.shape, dtype=np.int64))
+    if size != architecture.inputs:
+        return f"an example has {size} numbers, the network {architecture.inputs} inputs"
+    if preprocessing.task == "classification":
+        what, count = "classes", len(preprocessing.classes)
+    else:
+        what, count = "targets", len(preprocessing.target_shift)
+    if count != architecture.outputs:
+        return f"there are {count} {what}, but the network has {architecture.outputs} outputs"
+    for name in ("shift", "scale"):
+        shape = getattr(preprocessing, name).shape
+        try:
+            fits = np.broadcast_shapes(shape, preprocessing.shape) == preprocessing.shape
+        except ValueError:
+            fits = False
+        if not fits:
+            return f"{name} has the shape {shape}, an example {preprocessing.shape}"
+    return None
 
 
 def compact(params: dict[str, dict[str, Any]], architecture: Architecture) -> Any:
@@ -103,5 +150,9 @@ def compact(params: dict[str, dict[str, Any]], architecture: Architecture) -> An
             "bias": np.s_[:n_out],
             "coefficients": np.s_[:, :n_out],
         }
-        result[name] = {leaf: np.asarray(array)[cut[leaf]] for leaf, array in leaves.items()}
+        # Contiguous: some file formats would write the whole array for a part of it.
+        result[name] = {
+            leaf: np.ascontiguousarray(np.asarray(array)[cut[leaf]])
+            for leaf, array in leaves.items()
+        }
     return result

@@ -39,7 +39,7 @@ def list_sources(as_json: _Json = False) -> None:
 
 @app.command()
 def fetch(
-    name: Annotated[str, typer.Argument(help="mnist or fashion_mnist.")],
+    name: Annotated[str, typer.Argument(help="A published set; see: senn data list.")],
     to: Annotated[
         Path | None,
         typer.Option(
@@ -52,23 +52,19 @@ def fetch(
 ) -> None:
     """Download a published data set, checksums checked, and print the directory it is in."""
     from senn_cli.data.catalogue import entries
-    from senn_cli.data.download import cache_directory
-    from senn_cli.data.mnist import fetch as fetch_files
-    from senn_cli.data.published import PUBLISHED
+    from senn_cli.data.fetch import fetch as fetch_set
+    from senn_cli.data.fetch import fetchable
     from senn_cli.errors import UsageError
 
-    published = PUBLISHED.get(name.replace("-", "_"))
-    if published is None:
+    known = name.replace("-", "_")
+    if known not in fetchable():
         if name in {entry.name for entry in entries()}:
             raise UsageError(f"{name} needs no download", hint="name it in a spec: data: " + name)
         raise UsageError(
-            f"there is no data set {name!r} to fetch; there are {', '.join(PUBLISHED)}",
+            f"there is no data set {name!r} to fetch; there are {', '.join(fetchable())}",
             hint="see: senn data list",
         )
-    directory = cache_directory(published.name) if to is None else to / published.name
-    # Files in a directory that the user names are the user's: they are never replaced.
-    fetch_files(published, directory, replace=to is None, say=_say)
-    typer.echo(str(directory))
+    typer.echo(str(fetch_set(known, to, say=_say)))
 
 
 @app.command()

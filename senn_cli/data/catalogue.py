@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
-from senn_cli.data.mnist import cached, find
-from senn_cli.data.published import PUBLISHED
-from senn_cli.errors import DataError
+from senn_cli.data.fetch import whereabouts
 
 
 @dataclass(frozen=True)
@@ -60,25 +57,23 @@ def entries() -> tuple[Entry, ...]:
             "drawn from the seed",
         ),
         *(
-            Entry(name, "classification", "60000 + 10000 test", what, *_whereabouts(name))
-            for name, what in (
-                ("mnist", "28x28 handwritten digits"),
-                ("fashion_mnist", "28x28 pictures of clothing"),
+            Entry(name, "classification", size, what, *whereabouts(name))
+            for name, size, what in (
+                ("mnist", "60000 + 10000 test", "28x28 handwritten digits"),
+                ("fashion_mnist", "60000 + 10000 test", "28x28 pictures of clothing"),
+                ("cifar10", "50000 + 10000 test", "32x32 color pictures, 10 classes"),
+                ("cifar100", "50000 + 10000 test", "32x32 color pictures, 100 classes"),
+                ("tiny_imagenet", "100000 + 10000 test", "64x64 color pictures, 200 classes"),
             )
+        ),
+        Entry(
+            "folder",
+            "classification",
+            "yours",
+            "class folders of PNG and JPEG images: data.path",
+            True,
+            "your directory",
         ),
         Entry("npz", both, "yours", "arrays in a NumPy archive: data.path", True, "your file"),
         Entry("csv", both, "yours", "a table: data.path and data.target", True, "your file"),
     )
-
-
-def _whereabouts(name: str) -> tuple[bool, str]:
-    """Whether a published data set is on this machine, and where it would come from."""
-    published = PUBLISHED[name]
-    try:
-        if find(published, None) is not None:
-            return True, f"SENN_DATA={os.environ['SENN_DATA']}"
-    except DataError as error:
-        return False, error.message
-    if cached(published):
-        return True, "downloaded"
-    return False, f"to be downloaded, {published.megabytes} MB"

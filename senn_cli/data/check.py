@@ -135,7 +135,7 @@ def _report_part(part: Part, rows: list[bytes], classes: tuple[str, ...]) -> Par
 def _warnings(
     dataset: Dataset, parts: dict[str, PartReport], shared: dict[str, int], constant: int
 ) -> list[str]:
-    found = []
+    found = list(dataset.notes)
     for name, report in parts.items():
         if report.non_finite:
             found.append(f"{name}: {report.non_finite} values are not finite")

@@ -53,6 +53,8 @@ class Source:
       train: all rows but those of the official test part.
       test: the official test part; None where the source has none.
       classes: names of the classes in the order of their numbers; empty for regression.
+      validation: the user's own validation part; None where one is to be held out.
+      notes: what is unusual about the source, as sentences; `senn data check` shows them.
     """
 
     name: str
@@ -60,15 +62,18 @@ class Source:
     train: Part
     test: Part | None
     classes: tuple[str, ...] = ()
+    validation: Part | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Dataset:
     """A source split into its parts, and the scaling fitted on the training part.
 
-    A network's input is `((x - shift) * scale)` flattened, and for regression it is trained on
-    `(y - target_shift) * target_scale`; both scalings multiply by the reciprocal of a standard
-    deviation. A prediction in the user's units is `output / target_scale + target_shift`.
+    A network's input is `(x - shift) * scale`, flattened where it is fully connected, and for
+    regression it is trained on `(y - target_shift) * target_scale`; both scalings multiply by the
+    reciprocal of a standard deviation. A prediction in the user's units is
+    `output / target_scale + target_shift`.
 
     Attributes:
       name: the source's name in a spec.
@@ -79,6 +84,7 @@ class Dataset:
       classes: names of the classes in the order of their numbers; empty for regression.
       shift, scale: float32, broadcastable to the shape of one example.
       target_shift, target_scale: float32 `(k,)`; zeros and ones of shape `(1,)` for classification.
+      notes: what is unusual about the source, as sentences.
     """
 
     name: str
@@ -91,6 +97,7 @@ class Dataset:
     scale: Array
     target_shift: Array
     target_scale: Array
+    notes: tuple[str, ...] = ()
 
     @property
     def inputs(self) -> int:

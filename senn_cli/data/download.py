@@ -1,4 +1,4 @@
-"""Downloads of single files: checked by SHA-256, from several mirrors, all or nothing."""
+"""Downloads of single files: checked by a hash, from several mirrors, all or nothing."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import logging
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urlsplit
 
 from senn_cli.errors import DataError
 from senn_cli.runs.cache import data_cache
 
 Say = Callable[[str], None]
+Algorithm = Literal["sha256", "md5"]
 
 _TIMEOUT_SECONDS = 30
 
@@ -26,11 +28,11 @@ def cache_directory(name: str) -> Path:
     return data_cache() / name
 
 
-def sha256(path: Path) -> str:
-    """The SHA-256 of a file, 64 hexadecimal digits."""
+def file_hash(path: Path, algorithm: Algorithm) -> str:
+    """The hash of a file in hexadecimal digits."""
     import pooch
 
-    return str(pooch.file_hash(str(path), alg="sha256"))
+    return str(pooch.file_hash(str(path), alg=algorithm))
 
 
 def download(
@@ -39,6 +41,7 @@ def download(
     mirrors: Sequence[str],
     directory: Path,
     *,
+    algorithm: Algorithm = "sha256",
     replace: bool = True,
     say: Say = say_on_stderr,
 ) -> Path:
@@ -49,9 +52,10 @@ def download(
 
     Args:
       name: the file's name, on the mirrors and in the directory.
-      expected: the SHA-256 it must have.
+      expected: the hash it must have.
       mirrors: addresses of folders that hold the file, each ending in a slash; tried in order.
       directory: where to put it; made if missing.
+      algorithm: of the hash; MD5 only where the authors published nothing better.
       replace: whether an existing file of that name with another hash may be replaced (a cache), or
         is the user's and must be left alone.
       say: is told of every attempt.
@@ -61,19 +65,19 @@ def download(
         the content was wrong. Also when the directory cannot be written.
     """
     target = directory / name
-    found = sha256(target) if target.is_file() else None
+    found = file_hash(target, algorithm) if target.is_file() else None
     if found == expected:
         return target
     if found is not None and not replace:
         raise DataError(
             f"{target} exists, but is not the published file: "
-            f"its sha256 is {found}, expected {expected}",
+            f"its {algorithm} is {found}, expected {expected}",
             hint="move it away, or choose another directory",
         )
     faults = []
     for mirror in mirrors:
         say(f"downloading {mirror}{name}")
-        fault = _attempt(mirror + name, name, expected, directory)
+        fault = _attempt(mirror + name, name, expected, directory, algorithm)
         if fault is None:
             return target
         say(f"  failed: {fault}")
@@ -81,11 +85,13 @@ def download(
     if found is not None:
         target.unlink(missing_ok=True)
     raise DataError(
-        f"{name} could not be downloaded (expected sha256 {expected}):\n" + "\n".join(faults)
+        f"{name} could not be downloaded (expected {algorithm} {expected}):\n" + "\n".join(faults)
     )
 
 
-def _attempt(url: str, name: str, expected: str, directory: Path) -> str | None:
+def _attempt(
+    url: str, name: str, expected: str, directory: Path, algorithm: Algorithm
+) -> str | None:
     """One download from one mirror; the fault in words, None when the file is in place."""
     import pooch
     import requests
@@ -97,12 +103,12 @@ def _attempt(url: str, name: str, expected: str, directory: Path) -> str | None:
 
     def downloader(url: str, output: str, pooch_: object) -> None:
         http(url, output, pooch_)
-        received.append(_describe(Path(output)))
+        received.append(_describe(Path(output), algorithm))
 
     try:
         pooch.retrieve(
             url,
-            known_hash=f"sha256:{expected}",
+            known_hash=f"{algorithm}:{expected}",
             fname=name,
             path=str(directory),
             downloader=downloader,
@@ -113,15 +119,17 @@ def _attempt(url: str, name: str, expected: str, directory: Path) -> str | None:
             return f"no connection to {urlsplit(url).netloc}"
         return f"{type(error).__name__}: {error}"
     except ValueError:  # pooch's word for a wrong hash; it has deleted the file
-        return f"{received[-1]}, expected sha256 {expected}"
+        return f"{received[-1]}, expected {algorithm} {expected}"
     except OSError as error:
         raise DataError(f"{directory / name} cannot be written: {error}") from error
     return None
 
 
-def _describe(path: Path) -> str:
+def _describe(path: Path, algorithm: Algorithm) -> str:
     """What arrived, for an error: its size and hash, and whether it is a web page."""
     with path.open("rb") as file:
         head = file.read(512).lstrip().lower()
     page = "a web page of " if head.startswith((b"<!doctype", b"<html", b"<?xml")) else ""
-    return f"received {page}{path.stat().st_size} bytes with sha256 {sha256(path)}"
+    return (
+        f"received {page}{path.stat().st_size} bytes with {algorithm} {file_hash(path, algorithm)}"
+    )

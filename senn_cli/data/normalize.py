@@ -12,8 +12,9 @@ from typing import Literal
 import numpy as np
 
 from senn_cli.data.dataset import Array
+from senn_cli.errors import DataError
 
-Method = Literal["per_feature", "global", "none"]
+Method = Literal["per_feature", "per_channel", "global", "none"]
 
 _BLOCK_BYTES = 1 << 24
 # A spread below this share of the value is the rounding of float32, not information.
@@ -24,7 +25,7 @@ def resolve(method: str, x: Array) -> Method:
     """What `normalize: auto` means for these inputs: uint8 `global`, others `per_feature`."""
     if method == "auto":
         return "global" if x.dtype == np.uint8 else "per_feature"
-    if method in ("per_feature", "global", "none"):
+    if method in ("per_feature", "per_channel", "global", "none"):
         return method  # type: ignore[return-value]
     raise ValueError(f"unknown normalisation {method!r}")
 
@@ -32,25 +33,41 @@ def resolve(method: str, x: Array) -> Method:
 def fit(method: str, x: Array) -> tuple[Array, Array]:
     """The shift and scale for inputs.
 
-    `global` takes one mean and one standard deviation over all values, `per_feature` those of every
-    feature, `none` zero and one. What is constant gets its value as shift and 1 as scale, so that
-    it becomes exactly zero.
+    `global` takes one mean and one standard deviation over all values, `per_channel` those of every
+    color channel, `per_feature` those of every feature, `none` zero and one. What is constant gets
+    its value as shift and 1 as scale, so that it becomes exactly zero.
 
     Args:
-      method: auto, per_feature, global or none.
-      x: the training inputs, `(N, *shape)`, N >= 1.
+      method: auto, per_feature, per_channel, global or none.
+      x: the training inputs, `(N, *shape)`, N >= 1; for `per_channel` images `(N, H, W)`, which
+        have one channel, or `(N, H, W, C)`.
 
     Returns:
-      (shift, scale), float32, of shape `shape` for `per_feature` and of ones otherwise; the
-      network's input is `(x - shift) * scale`.
+      (shift, scale), float32, of shape `shape` for `per_feature`, `(1, 1, C)` for `per_channel` and
+      of ones otherwise; the network's input is `(x - shift) * scale`.
+
+    Raises:
+      DataError: `per_channel` for inputs that are no images.
     """
     resolved = resolve(method, x)
     single = (1,) * (x.ndim - 1)
     if resolved == "none":
         return np.zeros(single, np.float32), np.ones(single, np.float32)
-    if resolved == "global":
+    if resolved == "per_channel" and x.ndim not in (3, 4):
+        raise DataError(
+            "data.normalize is per_channel, but the inputs are no images: one has the shape "
+            f"{x.shape[1:]}, not (height, width) or (height, width, channels)"
+        )
+    if resolved == "global" or (resolved == "per_channel" and x.ndim == 3):
         shift, scale = standardise(x.reshape(-1, 1))
         return shift.reshape(single), scale.reshape(single)
+    if resolved == "per_channel" and x.ndim == 4:
+        channels = x.shape[-1]
+        fitted = [standardise(x[..., channel].reshape(-1, 1)) for channel in range(channels)]
+        shift, scale = (
+            np.concatenate(values).reshape(1, 1, -1) for values in zip(*fitted, strict=True)
+        )
+        return shift, scale
     return standardise(x)
 
 

@@ -61,7 +61,8 @@ class Preprocessing:
         if x.shape[1:] != self.shape and x.shape[1:] != (size,):
             raise ValueError(f"expected examples of shape {self.shape}, found {x.shape[1:]}")
         x = x.reshape(len(x), *self.shape).astype(np.float32)
-        return ((x - self.shift) * self.scale).reshape(len(x), size).astype(np.float32)
+        scaled: Array = ((x - self.shift) * self.scale).reshape(len(x), size)
+        return scaled.astype(np.float32)
 
     def answers(self, outputs: Any) -> Array:
         """Class probabilities `(N, classes)`, or predictions `(N, k)` in the targets' units."""

@@ -1,6 +1,6 @@
-"""The published MNIST and Fashion-MNIST: where they are, their checksums and class names.
+"""The published data sets: where they are, their checksums and class names.
 
-The checksums are those of the gzipped files as their authors published them. A copy that was
+The checksums are those of the packed files as their authors published them. A copy that was
 unpacked and compressed again has others, so a directory of the user's own is not checked by them.
 """
 
@@ -90,3 +90,65 @@ FASHION_MNIST = Published(
 )
 
 PUBLISHED: dict[str, Published] = {"mnist": MNIST, "fashion_mnist": FASHION_MNIST}
+
+
+@dataclass(frozen=True)
+class Archive:
+    """One published data set that is a single archive.
+
+    Attributes:
+      name: the source's name in a spec.
+      file: the archive's name on the mirrors.
+      folder: its top folder, which a user's data directory may hold.
+      needed: files and folders that must be below it.
+      mirrors: folders on the web, each ending in a slash, tried in order.
+      md5: the checksum of the archive that its authors published.
+      megabytes: size of the download.
+    """
+
+    name: str
+    file: str
+    folder: str
+    needed: tuple[str, ...]
+    mirrors: tuple[str, ...]
+    md5: str
+    megabytes: int
+
+
+CIFAR10 = Archive(
+    name="cifar10",
+    file="cifar-10-binary.tar.gz",
+    folder="cifar-10-batches-bin",
+    needed=(
+        "batches.meta.txt",
+        *(f"data_batch_{number}.bin" for number in range(1, 6)),
+        "test_batch.bin",
+    ),
+    mirrors=("https://www.cs.toronto.edu/~kriz/",),
+    md5="c32a1d4ab5d03f1284b67883e8d87530",
+    megabytes=170,
+)
+
+CIFAR100 = Archive(
+    name="cifar100",
+    file="cifar-100-binary.tar.gz",
+    folder="cifar-100-binary",
+    needed=("coarse_label_names.txt", "fine_label_names.txt", "train.bin", "test.bin"),
+    mirrors=("https://www.cs.toronto.edu/~kriz/",),
+    md5="03b5dce01913d631647c71ecec9e9cb8",
+    megabytes=169,
+)
+
+TINY_IMAGENET = Archive(
+    name="tiny_imagenet",
+    file="tiny-imagenet-200.zip",
+    folder="tiny-imagenet-200",
+    needed=("wnids.txt", "words.txt", "train", "val/images", "val/val_annotations.txt"),
+    mirrors=("http://cs231n.stanford.edu/",),
+    md5="90528d7ca1a48142e341f4ef8d21d0de",
+    megabytes=248,
+)
+
+ARCHIVES: dict[str, Archive] = {
+    archive.name: archive for archive in (CIFAR10, CIFAR100, TINY_IMAGENET)
+}

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from senn_cli.data import csv, digits, mnist, moons, normalize, npz, regression
+from senn_cli.data import (
+    cifar,
+    csv,
+    digits,
+    folder,
+    mnist,
+    moons,
+    normalize,
+    npz,
+    regression,
+    tiny_imagenet,
+)
 from senn_cli.data.dataset import Array, Dataset, Part, Source
 from senn_cli.data.split import choose_subset, count_of, hold_out
 from senn_cli.errors import DataError
-from senn_cli.spec.data import CsvSpec, DataSpec, DigitsSpec, NpzSpec
+from senn_cli.spec.augment import ColorSpec, walk
+from senn_cli.spec.data import CsvSpec, DataSpec, NpzSpec, augmentation
+from senn_cli.spec.images import DigitsSpec, FolderSpec
 
 # Drawn at unit scale already: scaling them by a small sample's statistics would only add noise.
 _UNIT_SCALE = ("moons", "regression")
@@ -18,9 +31,10 @@ def load_dataset(spec: DataSpec, seed: int) -> Dataset:
     """Loads a source, splits it and fits the scaling on the training part.
 
     The order is fixed: where the source has no test part, one is held out (a share is of all rows);
-    then the validation part (a share of what is left); then the subset is chosen from what remains
-    to train on; then the scaling is fitted on that. So the validation and test parts are the same
-    for every size of subset. Each step draws from its own function of the seed.
+    then the validation part (a share of what is left, or the source's own); then the subset is
+    chosen from what remains to train on; then the scaling is fitted on that. So the validation and
+    test parts are the same for every size of subset. Each step draws from its own function of the
+    seed.
 
     Args:
       spec: the `data` section; its paths are absolute.
@@ -36,7 +50,7 @@ def load_dataset(spec: DataSpec, seed: int) -> Dataset:
         return part.y if stratify else None
 
     train, test = source.train, source.test
-    share = spec.test if isinstance(spec, DigitsSpec | NpzSpec | CsvSpec) else 0
+    share = spec.test if isinstance(spec, DigitsSpec | FolderSpec | NpzSpec | CsvSpec) else 0
     if test is None:
         count = count_of(share, len(train))
         if count < 1:
@@ -46,15 +60,15 @@ def load_dataset(spec: DataSpec, seed: int) -> Dataset:
             )
         stay, held = hold_out(len(train), count, labels(train), seed=seed, purpose="test")
         train, test = train.take(stay), train.take(held)
-    elif share != 0:
+    elif share != 0 and not isinstance(spec, FolderSpec):
         raise DataError(
             f"data.test is {share}, but data.test_path names a test part already",
             hint="leave one of them out",
         )
 
-    validation = None
+    validation = source.validation if spec.validation != 0 else None
     count = count_of(spec.validation, len(train))
-    if count > 0:
+    if count > 0 and validation is None:
         stay, held = hold_out(len(train), count, labels(train), seed=seed, purpose="validation")
         train, validation = train.take(stay), train.take(held)
 
@@ -62,6 +76,7 @@ def load_dataset(spec: DataSpec, seed: int) -> Dataset:
         count = count_of(spec.subset, len(train))
         train = train.take(choose_subset(len(train), count, labels(train), seed=seed))
 
+    _require_images(spec, train)
     method = "none" if spec.normalize == "auto" and spec.source in _UNIT_SCALE else spec.normalize
     shift, scale = normalize.fit(method, train.x)
     target_shift, target_scale = np.zeros(1, np.float32), np.ones(1, np.float32)
@@ -83,7 +98,32 @@ def load_dataset(spec: DataSpec, seed: int) -> Dataset:
         scale=scale,
         target_shift=target_shift,
         target_scale=target_scale,
+        notes=source.notes,
     )
+
+
+def _require_images(spec: DataSpec, train: Part) -> None:
+    """Refuses `data.augment` for arrays that are no images, or not with the colors it changes."""
+    steps = augmentation(spec)
+    shape = train.x.shape[1:]
+    if steps and len(shape) not in (2, 3):
+        raise DataError(
+            f"data.augment needs images, but one example has the shape {shape}, not (height, "
+            "width) or (height, width, channels)"
+        )
+    channels = shape[2] if len(shape) == 3 else 1
+    if any(isinstance(step, ColorSpec) for _, step in walk(steps)):
+        if train.x.dtype != np.uint8:
+            raise DataError(
+                f"data.augment changes colors, which needs 8-bit images from 0 to 255, but the "
+                f"inputs are {train.x.dtype}",
+                hint="store them as uint8, or leave the color step out",
+            )
+        if channels not in (1, 3):
+            raise DataError(
+                "data.augment changes colors, which needs 1 or 3 channels, but there are "
+                f"{channels}"
+            )
 
 
 def load_source(spec: DataSpec, seed: int) -> Source:
@@ -97,6 +137,16 @@ def load_source(spec: DataSpec, seed: int) -> Source:
             return regression.load(spec.train, spec.test, spec.noise, spec.hidden, seed=seed)
         case "mnist" | "fashion_mnist":
             return mnist.load(spec.source, spec.root)
+        case "cifar10":
+            return cifar.load_cifar10(spec.root, spec.size, spec.channels)
+        case "cifar100":
+            return cifar.load_cifar100(spec.root, spec.size, spec.channels, spec.labels)
+        case "tiny_imagenet":
+            return tiny_imagenet.load(
+                spec.root, spec.classes, spec.per_class, spec.size, spec.channels
+            )
+        case "folder":
+            return folder.load(spec.path, spec.size, spec.channels)
         case "npz":
             return npz.load(spec.path, spec.test_path, spec.inputs, spec.targets, spec.task)
         case "csv":

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from operator import eq
 from typing import TYPE_CHECKING
 
-from senn_cli.spec.data import CsvSpec, MoonsSpec, NpzSpec, RegressionSpec
+from senn_cli.spec.augment import ColorSpec, walk
+from senn_cli.spec.data import CsvSpec, MoonsSpec, NpzSpec, RegressionSpec, augmentation
+from senn_cli.spec.images import DigitsSpec, FolderSpec
 from senn_cli.spec.optimizer import NaturalGradientSpec
 
 if TYPE_CHECKING:
@@ -61,7 +63,8 @@ def _validation(spec: Spec) -> Iterator[Found]:
                 ("data.train",),
             )
         return
-    test = getattr(spec.data, "test", 0)
+    # Folders may bring a test set of their own, which makes `test` void.
+    test = 0 if isinstance(spec.data, FolderSpec) else getattr(spec.data, "test", 0)
     if isinstance(test, float) and isinstance(validation, float) and test + validation >= 1:
         yield Found(
             path,
@@ -69,6 +72,18 @@ def _validation(spec: Spec) -> Iterator[Found]:
             f"{validation:g}",
             ("data.test",),
         )
+
+
+def _augment(spec: Spec) -> Iterator[Found]:
+    if not isinstance(spec.data, DigitsSpec):
+        return
+    for path, step in walk(augmentation(spec.data)):
+        if isinstance(step, ColorSpec):
+            yield Found(
+                ("data", "augment", *path),
+                "should not be color for digits: their pixels go from 0 to 16, not to 255",
+                ("data.source",),
+            )
 
 
 def _capacity(spec: Spec) -> Iterator[Found]:
@@ -229,6 +244,7 @@ def _best(spec: Spec) -> Iterator[Found]:
 _CHECKS: tuple[Callable[[Spec], Iterator[Found]], ...] = (
     _test_part,
     _validation,
+    _augment,
     _capacity,
     _metric,
     _limits,

@@ -4,102 +4,49 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from senn_cli.spec.base import AlsoAccepts, Listed, Model, Whole, fault
+from senn_cli.spec.augment import StepSpec
+from senn_cli.spec.base import AlsoAccepts, Listed, fault
+from senn_cli.spec.images import (
+    Cifar10Spec,
+    Cifar100Spec,
+    DigitsSpec,
+    FashionMnistSpec,
+    FolderSpec,
+    MnistSpec,
+    TinyImagenetSpec,
+)
 from senn_cli.spec.paths import SpecPath
-from senn_cli.spec.share import Part, Some, UpToAll
+from senn_cli.spec.share import Part
+from senn_cli.spec.sources import Count, Divided, Images, Numbers, Task
 
-Task = Literal["classification", "regression"]
-"""What the network learns: a class of several, or one or more real numbers."""
-
-_Count = Annotated[Whole, Field(ge=1)]
 _Spread = Annotated[float, Field(ge=0)]
 
 
-class _Source(Model):
-    """Options that every source has."""
-
-    validation: Part = Field(
-        default=0.1,
-        description="Part of the training data held out for validation: a fraction, a percentage "
-        "such as `10%`, or a number of examples; 0 for none.",
-    )
-    subset: UpToAll | None = Field(
-        default=None,
-        description="Train on this part of the training data alone (a fraction, a percentage or a "
-        "number of examples), class-balanced where there are classes; null for all.",
-    )
-    normalize: Literal["auto", "per_feature", "global", "none"] = Field(
-        default="auto",
-        description="How inputs are shifted and scaled, fitted on the training part: one shift and "
-        "scale a feature, one for all features, none, or what suits the source.",
-    )
-
-
-class _Divided(_Source):
-    """Options of a source without an official test set."""
-
-    test: Some = Field(
-        default=0.2,
-        description="Part of the data set aside as the test set: a fraction, a percentage or a "
-        "number of examples.",
-    )
-
-
-class DigitsSpec(_Divided):
-    """Handwritten digits of 8x8 pixels, 1,797 of them, from scikit-learn; no download."""
-
-    task: ClassVar[Task] = "classification"
-    source: Literal["digits"] = Field(description="scikit-learn's handwritten digits.")
-
-
-class MoonsSpec(_Source):
+class MoonsSpec(Numbers):
     """Two interleaving half circles in the plane, drawn from the seed."""
 
     task: ClassVar[Task] = "classification"
     source: Literal["moons"] = Field(description="Two interleaving half circles.")
-    train: _Count = Field(default=200, description="Training examples (validation included).")
-    test: _Count = Field(default=500, description="Test examples.")
+    train: Count = Field(default=200, description="Training examples (validation included).")
+    test: Count = Field(default=500, description="Test examples.")
     noise: _Spread = Field(default=0.3, description="Standard deviation of the noise on inputs.")
 
 
-class RegressionSpec(_Source):
+class RegressionSpec(Numbers):
     """A one-dimensional function: the output of a random network of rational neurons."""
 
     task: ClassVar[Task] = "regression"
     source: Literal["regression"] = Field(description="A random one-dimensional function.")
-    train: _Count = Field(default=50, description="Training examples (validation included).")
-    test: _Count = Field(default=1000, description="Test examples.")
+    train: Count = Field(default=50, description="Training examples (validation included).")
+    test: Count = Field(default=1000, description="Test examples.")
     noise: _Spread = Field(default=0.0, description="Standard deviation of the noise on targets.")
-    hidden: Annotated[tuple[_Count, ...], Listed] = Field(
+    hidden: Annotated[tuple[Count, ...], Listed] = Field(
         default=(16, 16, 16, 16),
         description="Widths of the random network that draws the targets.",
     )
 
 
-class _Idx(_Source):
-    """Options of a source in the MNIST file format, which has an official test set."""
-
-    task: ClassVar[Task] = "classification"
-    root: SpecPath | None = Field(
-        default=None,
-        description="Directory that holds the idx.gz files; null to take the environment variable "
-        "SENN_DATA, or else download them.",
-    )
-
-
-class MnistSpec(_Idx):
-    """MNIST: 60,000 handwritten digits of 28x28 pixels and 10,000 for the test."""
-
-    source: Literal["mnist"] = Field(description="Handwritten digits, 28x28 pixels.")
-
-
-class FashionMnistSpec(_Idx):
-    """Fashion-MNIST: 60,000 pictures of clothes of 28x28 pixels and 10,000 for the test."""
-
-    source: Literal["fashion_mnist"] = Field(description="Pictures of clothes, 28x28 pixels.")
-
-
-class _Own(_Divided):
+class _Own(Divided):
     """Options of the user's own files."""
 
     path: SpecPath = Field(description="The file, relative to the spec file.")
@@ -132,7 +79,7 @@ class _Own(_Divided):
         return value
 
 
-class NpzSpec(_Own):
+class NpzSpec(Images, _Own):
     """The user's own arrays in a NumPy `.npz` file."""
 
     source: Literal["npz"] = Field(description="Arrays in a NumPy .npz file.")
@@ -149,7 +96,7 @@ def _columns(value: Any) -> Any:
     return value if isinstance(value, str) else tuple(names)
 
 
-class CsvSpec(_Own):
+class CsvSpec(Numbers, _Own):
     """The user's own table with a header line and one or more target columns."""
 
     source: Literal["csv"] = Field(description="A table as text, with a header line.")
@@ -166,12 +113,37 @@ def _source(value: Any) -> Any:
 
 
 DataSpec = Annotated[
-    DigitsSpec | MoonsSpec | RegressionSpec | MnistSpec | FashionMnistSpec | NpzSpec | CsvSpec,
+    DigitsSpec
+    | MoonsSpec
+    | RegressionSpec
+    | MnistSpec
+    | FashionMnistSpec
+    | Cifar10Spec
+    | Cifar100Spec
+    | TinyImagenetSpec
+    | FolderSpec
+    | NpzSpec
+    | CsvSpec,
     Field(discriminator="source"),
     BeforeValidator(_source),
     AlsoAccepts(
-        enum=["digits", "moons", "regression", "mnist", "fashion_mnist"],
+        enum=[
+            "digits",
+            "moons",
+            "regression",
+            "mnist",
+            "fashion_mnist",
+            "cifar10",
+            "cifar100",
+            "tiny_imagenet",
+        ],
         description="The name of a source, all of whose options are as by default.",
     ),
 ]
 """The `data` section; a text is shorthand for a source without options."""
+
+
+def augmentation(data: DataSpec) -> tuple[StepSpec, ...]:
+    """The steps of `data.augment`; empty for a source that is no image source."""
+    steps: tuple[StepSpec, ...] = getattr(data, "augment", ())
+    return steps

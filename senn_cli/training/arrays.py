@@ -43,7 +43,11 @@ def on_device(dataset: Dataset, part: Part) -> Arrays:
 
 def inputs(arrays: Arrays, rows: jax.Array | None = None) -> jax.Array:
     """The network inputs `(B, inputs)` of `rows` (B,), or of all; called inside `jit`."""
-    x = arrays.x if rows is None else arrays.x[rows]
+    return scaled(arrays, arrays.x if rows is None else arrays.x[rows])
+
+
+def scaled(arrays: Arrays, x: jax.Array) -> jax.Array:
+    """The network inputs `(B, inputs)` of examples `(B, ...)` as they are stored, or augmented."""
     x = (x.astype(jnp.float32) - arrays.shift) * arrays.scale
     return x.reshape(x.shape[0], -1)
 

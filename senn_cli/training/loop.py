@@ -126,7 +126,7 @@ class Trainer:
 
     def __post_init__(self) -> None:
         self.keys = jax.device_put(
-            Keys(key_data(self.seed, "batches"), key_data(self.seed, "fisher"))
+            Keys(*(key_data(self.seed, use) for use in ("batches", "fisher", "augment")))
         )
         self.progress = jax.device_put(self.progress)
         self.input_factor = self.input_spectrum if self.optimizer.fixed_input_factor else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from senn_cli.runs.environment import environment
 from senn_cli.runs.lock import RunLock
 from senn_cli.runs.weights import save_weights
 from senn_cli.spec import Duration, Spec, dump_spec
+from senn_cli.spec.data import augmentation
 from senn_cli.tracking.tracker import Trackers, check_trackers, open_trackers
 from senn_cli.training.arrays import Arrays, examples, inputs, on_device
 from senn_cli.training.device import choose_device
@@ -210,7 +211,10 @@ def assemble(
     train = on_device(dataset, dataset.train)
     validation = None if dataset.validation is None else on_device(dataset, dataset.validation)
     evaluate = Program("evaluate", make_evaluate(dataset.task), ledger, static=(0,))
-    run_steps = make_run_steps(dataset.task, optimizer, batch)
+    augmented = augmentation(spec.data)
+    if augmented:  # then the inputs' second moment over the data is not that of the batches
+        optimizer = replace(optimizer, fixed_input_factor=False)
+    run_steps = make_run_steps(dataset.task, optimizer, batch, augmented)
     needs_spectrum = dataset.inputs <= LARGEST_SPECTRUM and (
         optimizer.fixed_input_factor or spec.expansion.policy != "none"
     )

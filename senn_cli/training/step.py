@@ -14,10 +14,12 @@ from senn_cli.curvature import fisher, kfac
 from senn_cli.curvature.kfac import KfacSettings, KfacState
 from senn_cli.curvature.kronecker import Spectrum
 from senn_cli.curvature.metric import sample_output_gradient
+from senn_cli.data.augment import augment
 from senn_cli.nets.architecture import Architecture
 from senn_cli.nets.mlp import Parameters, Signals, apply
 from senn_cli.randomness import wrap
-from senn_cli.training.arrays import Arrays, examples, inputs, targets
+from senn_cli.spec.augment import StepSpec
+from senn_cli.training.arrays import Arrays, examples, inputs, scaled, targets
 from senn_cli.training.objective import Task, loss_and_gradient
 from senn_cli.training.optimizer import CgSettings, Optimizer, kl_scale
 
@@ -61,6 +63,7 @@ class Keys(NamedTuple):
 
     batches: Any
     fisher: Any
+    augment: Any
 
 
 def _step(
@@ -129,14 +132,15 @@ def no_progress() -> Progress:
 
 
 def make_run_steps(
-    task: Task, optimizer: Optimizer, batch_size: int
+    task: Task, optimizer: Optimizer, batch_size: int, augmentation: tuple[StepSpec, ...] = ()
 ) -> Callable[..., tuple[TrainState, Progress]]:
     """The function that takes many steps at once, to be compiled with its first argument static.
 
     Its arguments: `shape`; the state; the sums so far; `widths`; the training data; keys; the
     fixed input factor or None; the step to stop at; the loss above which training has diverged.
     Batch b of epoch e is a slice of a permutation that depends on (seed, e) alone, so how steps are
-    grouped into dispatches changes nothing. It stops before the first step that yields something
+    grouped into dispatches changes nothing. `augmentation` are the steps that change a batch's
+    images first, as (seed, step) says. It stops before the first step that yields something
     not finite and returns the state before it.
     """
 
@@ -154,6 +158,7 @@ def make_run_steps(
         n = examples(data)
         per_epoch = n // batch_size
         batch_key, fisher_key = wrap(keys.batches), wrap(keys.fisher)
+        augment_key = wrap(keys.augment)
 
         def order(epoch: jax.Array) -> jax.Array:
             if per_epoch == 1 and batch_size == n:
@@ -172,6 +177,9 @@ def make_run_steps(
             permutation = jax.lax.cond(batch == 0, order, lambda _: permutation, epoch)
             rows = jax.lax.dynamic_slice(permutation, (batch * batch_size,), (batch_size,))
             x, y = inputs(data, rows), targets(data, rows)
+            if augmentation:
+                drawn = jax.random.fold_in(augment_key, state.step)
+                x = scaled(data, augment(augmentation, data.x[rows], drawn))
             key = jax.random.fold_in(fisher_key, state.step)
             new, loss, eta, size = _step(
                 shape, task, optimizer, state, widths, x, y, key, input_factor

@@ -17,7 +17,19 @@ from senn_cli.cli.data import app
 from senn_cli.data.published import FILES, MNIST, PUBLISHED
 from senn_cli.errors import DataError, SennError, UsageError
 
-SOURCES = ["digits", "moons", "regression", "mnist", "fashion_mnist", "npz", "csv"]
+SOURCES = [
+    "digits",
+    "moons",
+    "regression",
+    "mnist",
+    "fashion_mnist",
+    "cifar10",
+    "cifar100",
+    "tiny_imagenet",
+    "folder",
+    "npz",
+    "csv",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -141,7 +153,11 @@ def test_fetch_of_what_needs_none_and_of_what_is_unknown() -> None:
     error = fault("fetch", "digits")
     assert isinstance(error, UsageError)
     assert error.message == "digits needs no download"
-    assert "there are mnist, fashion_mnist" in fault("fetch", "imagenet").message
+    assert fault("fetch", "folder").message == "folder needs no download"
+    assert (
+        "there are mnist, fashion_mnist, cifar10, cifar100, tiny_imagenet"
+        in fault("fetch", "imagenet").message
+    )
 
 
 SPEC = "data: digits\nnetwork: mlp\n"
@@ -185,6 +201,24 @@ def test_check_names_a_faulty_cell(tmp_path: Path) -> None:
     assert fault("check", "spec.yaml").message.endswith(
         "t.csv:3: column 'a' is not a number: 'red'"
     )
+
+
+def test_check_names_every_faulty_image(tmp_path: Path) -> None:
+    from PIL import Image
+
+    for name in ("a/0", "a/1", "b/0", "b/1"):
+        (tmp_path / "pictures" / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (8, 8)).save(tmp_path / "pictures" / f"{name}.png")
+    (tmp_path / "spec.yaml").write_text(
+        "data: {source: folder, path: pictures, test: 2, validation: 0}\nnetwork: mlp\n"
+    )
+    assert "8x8x3" in run("check", "spec.yaml").stdout
+    (tmp_path / "pictures/a/1.png").write_bytes(b"no image")
+    (tmp_path / "pictures/b/notes.txt").write_text("no image")
+    error = fault("check", "spec.yaml")
+    assert error.exit_code == 2
+    assert str(tmp_path / "pictures/a/1.png") in error.message
+    assert str(tmp_path / "pictures/b/notes.txt") in error.message
 
 
 def test_class_names_are_shown_as_they_are(tmp_path: Path) -> None:

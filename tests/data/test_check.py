@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 
@@ -61,6 +62,11 @@ def test_non_finite_values_are_counted() -> None:
     report = check_dataset(dataset(part([[np.nan], [1]], [0, 1]), part([[2], [3]], [0, 1])))
     assert report.parts["train"].non_finite == 1
     assert "train: 1 values are not finite" in report.warnings
+
+
+def test_notes_of_the_source_are_shown_first() -> None:
+    clean = dataset(part([[0, 1], [2, 4]], [0, 1]), part([[5, 5], [6, 6]], [0, 1]))
+    assert check_dataset(replace(clean, notes=("half of it",))).warnings == ("half of it",)
 
 
 def test_targets_of_a_regression() -> None:

@@ -103,3 +103,15 @@ def test_a_directory_that_cannot_be_made_is_named(server: Any, tmp_path: Path) -
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(DataError, match="cannot be written"):
         fetch(tmp_path / "file" / "cache", [server.mirror("good")])
+
+
+def test_other_hashes(server: Any, tmp_path: Path) -> None:
+    server.content["/one/a.gz"] = GOOD
+    server.content["/bad/a.gz"] = PAGE
+    md5 = hashlib.md5(GOOD, usedforsecurity=False).hexdigest()
+    said: list[str] = []
+    mirrors = [server.mirror("bad"), server.mirror("one")]
+    path = download("a.gz", md5, mirrors, tmp_path, algorithm="md5", say=said.append)
+    assert path.read_bytes() == GOOD
+    page = hashlib.md5(PAGE, usedforsecurity=False).hexdigest()
+    assert any(f"with md5 {page}, expected md5 {md5}" in line for line in said)

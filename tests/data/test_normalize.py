@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from senn_cli.data import normalize
+from senn_cli.errors import DataError
 
 
 def apply(x: np.ndarray, shift: np.ndarray, scale: np.ndarray) -> np.ndarray:
@@ -46,6 +47,30 @@ def test_global_takes_one_mean_over_all_pixels() -> None:
     shift, scale = normalize.fit("global", x)
     assert shift.shape == (1, 1)
     assert (shift.item(), scale.item()) == (2.0, 0.5)
+
+
+def test_per_channel_takes_one_mean_a_color() -> None:
+    x = np.zeros((2, 2, 2, 3), np.uint8)
+    x[..., 0] = 7  # constant
+    x[0, ..., 1] = 10  # mean 5, deviation 5
+    x[..., 0, 2] = 8  # mean 4, deviation 4
+    shift, scale = normalize.fit("per_channel", x)
+    assert shift.shape == scale.shape == (1, 1, 3)
+    assert shift.dtype == scale.dtype == np.float32
+    assert shift.ravel().tolist() == [7.0, 5.0, 4.0]
+    np.testing.assert_allclose(scale.ravel(), [1.0, 0.2, 0.25], rtol=1e-6)
+    z = apply(x, shift, scale)
+    assert (z[..., 0] == 0).all()
+    assert set(np.unique(np.abs(z[..., 1:]))) == {1.0}
+
+
+def test_gray_images_have_one_channel_and_tables_none() -> None:
+    x = np.random.default_rng(0).integers(0, 256, (9, 4, 5), dtype=np.uint8)
+    for one, other in zip(normalize.fit("per_channel", x), normalize.fit("global", x), strict=True):
+        assert one.shape == (1, 1)
+        assert one == other
+    with pytest.raises(DataError, match=r"the inputs are no images: one has the shape \(5,\)"):
+        normalize.fit("per_channel", x[:, 0])
 
 
 def test_blocks_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:

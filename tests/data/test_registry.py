@@ -160,6 +160,31 @@ def test_parts_that_are_too_large_or_too_small(section: dict[str, Any], message:
         load(**section)
 
 
+def images(path: Path, x: np.ndarray) -> dict[str, Any]:
+    np.savez(path / "a.npz", x=x, y=np.arange(len(x)) % 2)
+    return {"source": "npz", "path": path / "a.npz"}
+
+
+def test_augmentation_needs_images(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    flat = images(tmp_path, rng.integers(0, 256, (20, 5), dtype=np.uint8))
+    with pytest.raises(DataError, match=r"data\.augment needs images, .* has the shape \(5,\)"):
+        load(**flat, augment=["flip"])
+    assert len(load(**flat, augment=[]).train) > 0
+    many = images(tmp_path, rng.integers(0, 256, (20, 5, 5, 2), dtype=np.uint8))
+    assert load(**many, augment=["flip"]).train.x.shape[1:] == (5, 5, 2)
+    with pytest.raises(DataError, match="needs 1 or 3 channels, but there are 2"):
+        load(**many, augment="paper")
+
+
+def test_colors_are_changed_on_bytes_alone(tmp_path: Path) -> None:
+    unit = images(tmp_path, np.random.default_rng(0).uniform(0, 1, (20, 5, 5, 3)))
+    assert load(**unit, augment=["flip"]).train.x.dtype == np.float32
+    with pytest.raises(DataError, match="needs 8-bit images from 0 to 255") as caught:
+        load(**unit, augment=["flip", "color"])
+    assert "uint8" in str(caught.value.hint)
+
+
 def test_data_needs_no_jax() -> None:
     code = "import sys, senn_cli.data, senn_cli.cli.data; print('jax' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -38,6 +38,41 @@ common = {
     "subset": st.one_of(st.none(), count, st.floats(0, 1, exclude_min=True)),
     "normalize": st.sampled_from(["auto", "per_feature", "global", "none"]),
 }
+share_of_images = st.floats(0, 1)
+factors = st.lists(st.floats(0, 9), min_size=2, max_size=2).map(sorted)
+turns = section(
+    {"kind": st.just("rotate")}, {"degrees": st.floats(0, 180), "probability": share_of_images}
+)
+simple = st.one_of(
+    st.just("flip"),
+    turns,
+    section({"kind": st.just("scale"), "high": st.just(3)}, {"low": st.floats(0.1, 3)}),
+    section({"kind": st.just("color")}, {"saturation": factors, "brightness": share_of_images}),
+)
+cropped = st.lists(turns, max_size=2).map(lambda inner: ["pad", *inner, {"kind": "crop"}])
+augment = st.one_of(
+    st.none(),
+    st.just("paper"),
+    cropped,
+    st.lists(
+        st.one_of(
+            simple,
+            st.builds(
+                lambda share, apply: {"kind": "some", "share": share, "apply": apply},
+                share_of_images,
+                st.one_of(cropped, st.lists(simple, max_size=2)),
+            ),
+        ),
+        max_size=3,
+    ),
+)
+images = {
+    **common,
+    "normalize": st.sampled_from(["auto", "per_channel", "per_feature", "global", "none"]),
+    "augment": augment,
+    "size": st.one_of(st.none(), st.integers(1, 4096)),
+    "channels": st.sampled_from([1, 3]),
+}
 share = st.one_of(st.floats(0, 0.5, exclude_min=True), count)
 task = st.sampled_from(["classification", "regression"])
 own = {**common, "task": task, "normalize_targets": st.booleans()}
@@ -56,6 +91,21 @@ data = st.one_of(
         {**common, "noise": not_negative, "hidden": st.lists(count, max_size=3)},
     ),
     section({"source": st.sampled_from(["mnist", "fashion_mnist"])}, {**common, "root": file}),
+    section({"source": st.just("cifar10")}, {**images, "root": file}),
+    section(
+        {"source": st.just("cifar100")}, {**images, "labels": st.sampled_from(["fine", "coarse"])}
+    ),
+    section(
+        {"source": st.just("tiny_imagenet")},
+        {
+            **images,
+            "classes": st.one_of(
+                st.none(), st.integers(2, 200), st.lists(text, min_size=2, max_size=3, unique=True)
+            ),
+            "per_class": st.one_of(st.none(), count),
+        },
+    ),
+    section({"source": st.just("folder"), "path": file}, {**images, "test": share}),
     st.builds(
         dict.__or__,
         section({"source": st.just("npz"), "path": file}, {**own, "inputs": text}),
@@ -230,7 +280,9 @@ def test_every_field_of_the_schema_is_described() -> None:
 def test_the_schema_knows_the_short_forms() -> None:
     schema = json_schema()
     data = schema["properties"]["data"]["anyOf"]
-    assert {"digits", "mnist"} <= set(data[1]["enum"])
+    assert {"digits", "mnist", "cifar10"} <= set(data[1]["enum"])
+    augment = schema["$defs"]["Cifar10Spec"]["properties"]["augment"]["anyOf"]
+    assert augment[1]["enum"] == ["paper", None]
     assert schema["properties"]["network"]["anyOf"][1]["enum"] == ["mlp"]
     assert schema["properties"]["optimizer"]["anyOf"][1]["enum"][0] == "natural_gradient"
     assert schema["required"] == ["data", "network"]

@@ -10,7 +10,14 @@ import senn_cli.spec
 from senn_cli.spec import load_spec
 from senn_cli.spec.template import template_text, templates
 
-NAMES = ["minimal", "mlp-classification", "mlp-regression", "own-csv", "own-images-npz"]
+NAMES = [
+    "minimal",
+    "mlp-classification",
+    "mlp-regression",
+    "own-csv",
+    "own-images-folder",
+    "own-images-npz",
+]
 DIRECTORY = Path(senn_cli.spec.__file__).parent / "templates"
 
 
@@ -25,7 +32,7 @@ def test_valid(name: str, tmp_path: Path) -> None:
     file.write_text(template_text(name), encoding="utf-8")
     spec = load_spec(file)
     assert spec.name == name
-    if spec.data.source in ("npz", "csv"):
+    if spec.data.source in ("npz", "csv", "folder"):
         assert spec.data.path.parent == tmp_path
 
 

@@ -135,7 +135,7 @@ def test_growth_within_capacity_compiles_nothing() -> None:
     steps = make_run_steps("classification", optimizer, 3)
     train = Program("train", steps, ledger, static=(0,), donate=(1, 2))
     evaluate = Program("evaluate", make_evaluate("classification"), ledger, static=(0,))
-    keys = jax.device_put(Keys(key_data(0, "batches"), key_data(0, "fisher")))
+    keys = jax.device_put(Keys(*(key_data(0, use) for use in ("batches", "fisher", "augment"))))
 
     def turn(network: Network) -> Network:
         """Some steps and an evaluation, as the training loop does them."""

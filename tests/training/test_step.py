@@ -59,7 +59,7 @@ def arrays(x: Any, y: Any, dtype: Any = np.float32) -> Arrays:
 
 
 def keys(seed: int) -> Keys:
-    return Keys(key_data(seed, "batches"), key_data(seed, "fisher"))
+    return Keys(*(key_data(seed, use) for use in ("batches", "fisher", "augment")))
 
 
 def start(
