@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from senn_cli.errors import RunError, UsageError
-from senn_cli.nets.architecture import Architecture
+from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json
 from senn_cli.runs import layout
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.document import read_document
@@ -70,7 +70,7 @@ class Record:
         return max((int(row.get("step", 0)) for row in rows), default=0)
 
     @cached_property
-    def architecture(self) -> Architecture | None:
+    def architecture(self) -> AnyArchitecture | None:
         """The architecture at `step`, or that of the newest checkpoint.
 
         None where nothing has been saved yet. See `report.overview.shape` for one that always is.
@@ -104,7 +104,7 @@ def read_record(path: Path, step: int | None = None) -> Record:
         history = [event for event in history if event.get("step", 0) <= step]
     return Record(
         path=directory.path,
-        spec=_plain_spec(directory.spec_path),
+        spec=plain_spec(directory.spec_path),
         environment=directory.environment() or {},
         metrics=tuple(metrics),
         history=tuple(history),
@@ -153,7 +153,7 @@ def checkpoint_steps(run: Path) -> tuple[int, ...]:
     return tuple(sorted({s for place in CHECKPOINTS for s in layout.complete_steps(run / place)}))
 
 
-def architecture_at(run: Path, step: int | None) -> Architecture | None:
+def architecture_at(run: Path, step: int | None) -> AnyArchitecture | None:
     """The architecture in the checkpoint of `step`, or the newest one; None where there is none.
 
     Raises:
@@ -174,12 +174,12 @@ def architecture_at(run: Path, step: int | None) -> Architecture | None:
     path = layout.step_path(run / place, wanted) / layout.META
     document = read_document(path, wanted)
     try:
-        return Architecture.from_json(document["meta"]["architecture"])
+        return architecture_from_json(document["meta"]["architecture"])
     except (KeyError, TypeError, ValueError) as error:
         raise RunError(f"{path}: the architecture is damaged: {error}") from error
 
 
-def _plain_spec(path: Path) -> dict[str, Any]:
+def plain_spec(path: Path) -> dict[str, Any]:
     """A resolved spec as plain values; what senn wrote itself is not validated again."""
     import yaml
 

@@ -1,0 +1,272 @@
+"""Runs against each other: seeds of one setting together, figures with their spread over them.
+
+Runs have one setting if their specs differ in `seed` and `name` alone. Figures are those of the
+runs that have finished; curves are those of all.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from senn_cli.errors import UsageError
+from senn_cli.report.curves import axis_of, curve, main_curve, places
+from senn_cli.report.record import Record
+
+FORMAT = 1
+"""Version of the JSON document; a change of what a key means would raise it."""
+
+SEEDS = ("seed", "name")
+"""Options that make no other setting."""
+
+Figure = Literal["accuracy", "mse"]
+_UNITS = ("steps", "epochs", "minutes")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Runs whose specs differ in the seed and the name alone.
+
+    Attributes:
+      label: a letter.
+      options: the spec without those two, by dotted names.
+      records: its runs, by their seeds.
+    """
+
+    label: str
+    options: dict[str, Any]
+    records: tuple[Record, ...]
+
+    @property
+    def finished(self) -> tuple[Record, ...]:
+        """The runs whose figures count."""
+        return tuple(record for record in self.records if record.status == "finished")
+
+    @property
+    def seeds(self) -> tuple[Any, ...]:
+        """The seed of every run."""
+        return tuple(record.spec.get("seed") for record in self.records)
+
+    @property
+    def repeated(self) -> tuple[Any, ...]:
+        """Seeds that several finished runs share, which are no independent samples."""
+        seeds = [record.spec.get("seed") for record in self.finished]
+        return tuple(dict.fromkeys(seed for seed in seeds if seeds.count(seed) > 1))
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Values in short.
+
+    Attributes:
+      n: how many there are.
+      mean, low, high: None without values.
+      deviation: the sample standard deviation (divided by n - 1); None for fewer than two values.
+    """
+
+    n: int
+    mean: float | None
+    deviation: float | None
+    low: float | None
+    high: float | None
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Statistics:
+        """The statistics of finite values."""
+        import statistics
+
+        known = [float(value) for value in values]
+        if not known:
+            return cls(0, None, None, None, None)
+        # Exact sums: equal values have no deviation, not one of rounding.
+        deviation = statistics.stdev(known) if len(known) > 1 else None
+        return cls(len(known), statistics.mean(known), deviation, min(known), max(known))
+
+    def to_json(self) -> dict[str, float | None]:
+        """As the JSON document has it."""
+        spread = {"sd": self.deviation, "min": self.low, "max": self.high}
+        return {"n": self.n, "mean": self.mean} | spread
+
+
+def settings(records: Iterable[Record]) -> tuple[Setting, ...]:
+    """Groups runs by their settings, in the order of their first runs."""
+    groups: dict[str, tuple[dict[str, Any], list[Record]]] = {}
+    for record in records:
+        options = {k: v for k, v in flattened(record.spec).items() if k not in SEEDS}
+        key = json.dumps(options, sort_keys=True, default=str)
+        groups.setdefault(key, (options, []))[1].append(record)
+    return tuple(
+        Setting(_letters(index), options, tuple(sorted(found, key=_by_seed)))
+        for index, (options, found) in enumerate(groups.values())
+    )
+
+
+def differences(found: Sequence[Setting]) -> dict[str, dict[str, Any]]:
+    """The options that are not the same in all settings: by label, the value in those with it."""
+    names = dict.fromkeys(name for setting in found for name in setting.options)
+    differing = {}
+    for name in names:
+        values = {s.label: s.options[name] for s in found if name in s.options}
+        texts = {json.dumps(value, sort_keys=True, default=str) for value in values.values()}
+        if len(texts) > 1 or len(values) < len(found):
+            differing[name] = values
+    return differing
+
+
+def flattened(spec: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Options by their dotted names; a duration such as `{epochs: 10}` is one value, as are lists.
+
+    An empty mapping is a value, too.
+    """
+    found: dict[str, Any] = {}
+    for key, value in spec.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping) and value and not _is_duration(value):
+            found |= flattened(value, f"{name}.")
+        else:
+            found[name] = value
+    return found
+
+
+def figure_of(records: Sequence[Record]) -> Figure | None:
+    """What the runs measure beside the loss; None where no file tells.
+
+    Raises:
+      UsageError: some measure accuracy and others squared errors.
+    """
+    told: dict[Figure, Record] = {}
+    for record in records:
+        figure = _measured(record)
+        if figure is not None:
+            told.setdefault(figure, record)
+    if len(told) > 1:
+        raise UsageError(
+            f"{told['accuracy'].path} is a classification (accuracy) and {told['mse'].path} a "
+            "regression (mse); no figure compares them",
+            hint="Compare runs of the one and of the other apart.",
+        )
+    return next(iter(told), None)
+
+
+def figures(records: Sequence[Record]) -> tuple[str, ...]:
+    """The figures that `value` knows and one of the runs has, in their order."""
+    figure = figure_of(records)
+    measured = (f"test_{figure}", "test_loss", f"validation_{figure}", "train_loss")
+    sizes = ("hidden_neurons", "parameters", "events", "steps", "seconds_total", "seconds_compile")
+    return tuple(k for k in (*measured, *sizes) if any(value(r, k) is not None for r in records))
+
+
+def value(record: Record, key: str) -> float | None:
+    """A figure of a finished run, None where it has none or it is not finite.
+
+    Of `validation_...` and `train_loss` it is that of the last row of metrics, otherwise that of
+    the summary; `hidden_neurons` counts those of all hidden layers.
+    """
+    summary, last = record.summary or {}, record.metrics[-1] if record.metrics else {}
+    found: Any
+    if key == "hidden_neurons":
+        hidden = summary.get("hidden")
+        found = None if hidden is None else sum(hidden)
+    elif key.startswith("seconds_"):
+        found = (summary.get("seconds") or {}).get(key.removeprefix("seconds_"))
+    elif key.startswith("validation_") or key == "train_loss":
+        found = last.get(key)
+    else:
+        found = summary.get(key)
+    return float(found) if found is not None and math.isfinite(found) else None
+
+
+def summarised(setting: Setting, key: str) -> Statistics:
+    """A figure over the finished runs of a setting."""
+    values = (value(record, key) for record in setting.finished)
+    return Statistics.of(one for one in values if one is not None)
+
+
+def document(found: Sequence[Setting]) -> dict[str, Any]:
+    """What `senn compare --json` prints.
+
+    Keys: `format`; `figure` (`accuracy`, `mse` or null); `settings`, each with `label`, `runs`
+    (`path`, `name`, `seed`, `status`, `hidden`, and `figures` by name, null unless finished) and
+    `figures`, by name `n`, `mean`, `sd`, `min`, `max`; `differences`, by option the values by
+    label, without those that lack the option; `repeated_seeds` by label; `devices`; and `curves`,
+    null or `figure`, `axis`, `places`, and `settings`, by label the attributes of `Curve`.
+    """
+    records = [record for setting in found for record in setting.records]
+    names, figure = figures(records), figure_of(records)
+    key, axis, at = main_curve(records, figure), axis_of(records), places(records)
+    curves = None
+    if key is not None:
+        drawn = {s.label: asdict(curve(s.records, key, axis, at)) for s in found}
+        curves = {"figure": key, "axis": axis, "places": at, "settings": drawn}
+    return {
+        "format": FORMAT,
+        "figure": figure,
+        "settings": [
+            {
+                "label": setting.label,
+                "runs": [_run(record, names) for record in setting.records],
+                "figures": {name: summarised(setting, name).to_json() for name in names},
+            }
+            for setting in found
+        ],
+        "differences": differences(found),
+        "repeated_seeds": {s.label: list(s.repeated) for s in found if s.repeated},
+        "devices": devices(records),
+        "curves": curves,
+    }
+
+
+def devices(records: Sequence[Record]) -> list[str]:
+    """The devices that the runs were made on, each once; seconds of one tell little of another."""
+    told = (record.environment.get("device") for record in records)
+    return list(dict.fromkeys(str(device) for device in told if device is not None))
+
+
+def last_hidden(record: Record) -> list[int] | None:
+    """Widths of the hidden layers at the end, or as the newest row tells them."""
+    rows = sorted((*record.history[-1:], *record.metrics[-1:]), key=lambda row: -row["step"])
+    for row in (record.summary or {}, *rows):
+        if row.get("hidden") is not None:
+            return [int(width) for width in row["hidden"]]
+    return None
+
+
+def _run(record: Record, names: Sequence[str]) -> dict[str, Any]:
+    counts = record.status == "finished"
+    return {
+        "path": str(record.path),
+        "name": record.name,
+        "seed": record.spec.get("seed"),
+        "status": record.status,
+        "hidden": last_hidden(record),
+        "figures": {name: value(record, name) if counts else None for name in names},
+    }
+
+
+def _measured(record: Record) -> Figure | None:
+    keys = {key for row in (*record.metrics, record.summary or {}) for key in row}
+    known: tuple[Figure, ...] = ("accuracy", "mse")
+    return next((f for f in known if {f"test_{f}", f"validation_{f}"} & keys), None)
+
+
+def _by_seed(record: Record) -> tuple[float, str]:
+    seed = record.spec.get("seed")
+    number = float(seed) if isinstance(seed, int | float) else math.inf
+    return (number, str(record.path))
+
+
+def _letters(index: int) -> str:
+    """A, ..., Z, AA, AB, ..."""
+    text = ""
+    index += 1
+    while index:
+        index, rest = divmod(index - 1, 26)
+        text = chr(ord("A") + rest) + text
+    return text
+
+
+def _is_duration(value: Mapping[str, Any]) -> bool:
+    return len(value) == 1 and next(iter(value)) in _UNITS
