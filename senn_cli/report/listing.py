@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from senn_cli.errors import RunError, SennError
-from senn_cli.report.record import Status, plain_spec, is_live, status_of
+from senn_cli.report.record import Status, is_live, plain_spec, status_of
 from senn_cli.report.tail import last_row
 from senn_cli.runs.directory import RunDirectory
 
