@@ -8,7 +8,7 @@ from rich.console import Console
 
 from senn_cli.cli.console import table
 from senn_cli.cli.words import printable, widths
-from senn_cli.spec import Spec
+from senn_cli.spec import NetworkSpec, Spec
 from senn_cli.training.plan import Memory, Plan, rows
 
 _LABELS = {
@@ -81,7 +81,9 @@ def notes(spec: Spec, plan: Plan) -> list[str]:
             "of expansion.max_hidden where they take most memory."
         )
     lines = ["Sizes are in use / capacity; memory is that of the capacity.", full]
-    if spec.device == "auto" and spec.network.capacity.multiple == "auto":
+    network = spec.network
+    adaptive = isinstance(network, NetworkSpec) and network.capacity.multiple == "auto"
+    if spec.device == "auto" and adaptive:
         lines.append("Capacities are those of a CPU; on a GPU they are multiples of 64.")
     return lines
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, Literal
 
 from senn_cli.errors import RunError
-from senn_cli.nets.architecture import Architecture
+from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture, Wiring
+from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json
 from senn_cli.report.audit import Audit, audit
 from senn_cli.report.record import Record, checkpoint_steps
 from senn_cli.report.timeline import timeline
@@ -124,10 +126,27 @@ def shape(record: Record) -> Shape:
     return _from_history(record, newest)
 
 
+def _conv_row(architecture: DenseArchitecture, wire: Wiring) -> SiteRow:
+    """A map of a convolutional network."""
+    head, read = wire.kind == "head", sum(source.width for source in wire.sources)
+    name = f"block {architecture.place(wire.index)[0]} bud" if wire.kind == "bud" else "output"
+    return SiteRow(
+        site=architecture.site(wire.index) if wire.kind == "layer" else name,
+        width=wire.width,
+        capacity=wire.channels,
+        inputs=read,
+        parameters=(read + 1) * wire.width if head else TAPS * read * wire.width,
+        activation="" if head else architecture.hidden[wire.index].activation,
+    )
+
+
 def _saved(
-    architecture: Architecture, step: int, source: Literal["checkpoint", "weights"]
+    architecture: AnyArchitecture, step: int, source: Literal["checkpoint", "weights"]
 ) -> Shape:
     activations = [layer.activation for layer in architecture.hidden]
+    if isinstance(architecture, DenseArchitecture):
+        rows = tuple(map(partial(_conv_row, architecture), architecture.wiring))
+        return Shape(architecture.kind, step, source, rows, architecture.parameters)
     rows = site_rows(
         architecture.widths,
         architecture.capacities,
@@ -138,7 +157,7 @@ def _saved(
     return Shape(architecture.kind, step, source, rows, architecture.parameters)
 
 
-def _candidates(record: Record) -> list[tuple[Literal["checkpoint", "weights"], Architecture]]:
+def _candidates(record: Record) -> list[tuple[Literal["checkpoint", "weights"], AnyArchitecture]]:
     """What is saved, the checkpoint first."""
     try:
         checkpoint = record.architecture
@@ -146,13 +165,13 @@ def _candidates(record: Record) -> list[tuple[Literal["checkpoint", "weights"], 
         if record.status != "running":
             raise
         checkpoint = None  # removed by the run between the listing and the reading
-    found: list[tuple[Literal["checkpoint", "weights"], Architecture]] = []
+    found: list[tuple[Literal["checkpoint", "weights"], AnyArchitecture]] = []
     if checkpoint is not None:
         found.append(("checkpoint", checkpoint))
     weights = record.path / "weights" / "architecture.json"
     try:
         value = json.loads(weights.read_bytes())["architecture"]
-        found.append(("weights", Architecture.from_json(value)))
+        found.append(("weights", architecture_from_json(value)))
     except (FileNotFoundError, NotADirectoryError):
         pass
     except (OSError, ValueError, KeyError, TypeError) as error:

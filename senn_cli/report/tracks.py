@@ -55,15 +55,26 @@ def tracks(record: Record) -> tuple[Track, ...]:
         for layer, width in zip(layers, after, strict=True):
             if layer[-1][1] != width:
                 layer.append((step, width))
+    names = _names(record, len(layers))
     return tuple(
         Track(
-            f"layer {index}",
+            names[index][1],
             layer[0][0],
             tuple(step for step, _ in layer) + ((end,) if end > layer[-1][0] else ()),
             tuple(width for _, width in layer) + ((layer[-1][1],) if end > layer[-1][0] else ()),
+            names[index][0],
         )
         for index, layer in enumerate(layers)
     )
+
+
+def _names(record: Record, count: int) -> list[tuple[str, str]]:
+    """Group and name of every layer."""
+    blocks = record.spec.get("network", {}).get("blocks")
+    if blocks is not None and sum(map(len, blocks)) == count:
+        places = [(b, layer) for b, block in enumerate(blocks) for layer in range(len(block))]
+        return [(f"block {b}", f"block {b} layer {layer}") for b, layer in places]
+    return [("", f"layer {index}") for index in range(count)]
 
 
 def first_step(record: Record) -> int:

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from senn_cli.errors import RunError
-from senn_cli.nets.architecture import Architecture
+from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json, initial_parameters
 from senn_cli.runs.files import write_atomic
 
 ARCHITECTURE = "architecture.json"
 FORMAT = 1
 
 
-def save_weights(path: Path, architecture: Architecture, params: Any) -> None:
+def save_weights(path: Path, architecture: AnyArchitecture, params: Any) -> None:
     """Writes `params` (NumPy arrays) to `path/arrays`, then the architecture beside them.
 
     The architecture is written last, so that its presence says that the arrays are whole.
@@ -32,7 +32,7 @@ def save_weights(path: Path, architecture: Architecture, params: Any) -> None:
         raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
-def load_weights(path: Path) -> tuple[Architecture, Any]:
+def load_weights(path: Path) -> tuple[AnyArchitecture, Any]:
     """The architecture and parameters that `save_weights` wrote.
 
     Raises:
@@ -42,12 +42,10 @@ def load_weights(path: Path) -> tuple[Architecture, Any]:
     import numpy as np
     import orbax.checkpoint as ocp
 
-    from senn_cli.nets.initial import initial_parameters
-
     path = path.absolute()
     try:
         stored = json.loads((path / ARCHITECTURE).read_bytes())
-        architecture = Architecture.from_json(stored["architecture"])
+        architecture = architecture_from_json(stored["architecture"])
     except FileNotFoundError as error:
         raise RunError(f"{path / ARCHITECTURE} does not exist: no complete weights") from error
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from senn_cli.spec.augment import ColorSpec, walk
 from senn_cli.spec.data import CsvSpec, MoonsSpec, NpzSpec, RegressionSpec, augmentation
 from senn_cli.spec.images import DigitsSpec, FolderSpec
+from senn_cli.spec.network import DenseNetSpec, NetworkSpec
 from senn_cli.spec.optimizer import NaturalGradientSpec
 
 if TYPE_CHECKING:
@@ -86,7 +87,27 @@ def _augment(spec: Spec) -> Iterator[Found]:
             )
 
 
+def _densenet(spec: Spec) -> Iterator[Found]:
+    if not isinstance(spec.network, DenseNetSpec):
+        return
+    kind, policy = spec.optimizer.kind, spec.expansion.policy
+    if policy != "none":
+        yield Found(
+            ("expansion", "policy"),
+            f"should be none for a densenet, whose architecture is fixed so far, found {policy}",
+            ("network.kind",),
+        )
+    if isinstance(spec.optimizer, NaturalGradientSpec):
+        yield Found(
+            ("optimizer", "kind"),
+            f"should be adam or sgd for a densenet, found {kind}",
+            ("network.kind",),
+        )
+
+
 def _capacity(spec: Spec) -> Iterator[Found]:
+    if not isinstance(spec.network, NetworkSpec):
+        return
     hidden, initial = spec.network.hidden, spec.network.capacity.initial
     if initial is None:
         return
@@ -245,6 +266,7 @@ _CHECKS: tuple[Callable[[Spec], Iterator[Found]], ...] = (
     _test_part,
     _validation,
     _augment,
+    _densenet,
     _capacity,
     _metric,
     _limits,

@@ -73,7 +73,7 @@ _BOUNDS = {
 def key_path(location: Iterable[str | int]) -> tuple[str | int, ...]:
     """Pydantic's location without the names of variants, which are no keys of the spec."""
     parts = tuple(location)
-    if len(parts) > 1 and parts[0] in ("data", "optimizer"):
+    if len(parts) > 1 and parts[0] in DISCRIMINATORS:
         return (parts[0], *parts[2:])
     return parts
 
@@ -156,8 +156,6 @@ def _missing(path: tuple[str | int, ...]) -> str:
     if path in (("data",), ("network",)):
         name = "digits" if path == ("data",) else "mlp"
         return f"is missing; write for example `{path[0]}: {name}`"
-    if len(path) == 2 and DISCRIMINATORS.get(str(path[0])) == path[1]:
-        return f"is missing; it should be {alternatives(_variants(str(path[0])))}"
     return "is missing"
 
 

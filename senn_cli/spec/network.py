@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field
 
 from senn_cli.spec.base import AlsoAccepts, Listed, Model, Whole, fault
 from senn_cli.spec.describe import describe
@@ -55,14 +55,44 @@ class NetworkSpec(Model):
         default=CapacitySpec(), description="Neurons allocated beyond those in use."
     )
 
-    @model_validator(mode="before")
-    @classmethod
-    def _from_text(cls, value: Any) -> Any:
-        return {"kind": value} if isinstance(value, str) else value
+
+class DenseNetSpec(Model):
+    """A convolutional network of densely connected blocks, for images."""
+
+    kind: Literal["densenet"] = Field(description="The kind of network: densely connected blocks.")
+    blocks: Annotated[
+        tuple[Annotated[tuple[_Width, ...], Listed, Field(min_length=1)], ...],
+        Listed,
+        Field(min_length=1),
+    ] = Field(
+        default=((8,), (8,), (8,)),
+        description="Channels of every layer in every block at the start, such as "
+        "`[[8], [8, 16]]`. A layer reads the block's input and all layers before it in the block.",
+    )
+    activation: Literal["silu", "tanh"] = Field(
+        default="silu", description="Activation of all channels; silu is swish."
+    )
+    pool: Literal["max3s2", "max2s2", "mean2s2"] = Field(
+        default="max3s2",
+        description="Pooling after every block: maximum or mean, over 3x3 or 2x2, stride 2.",
+    )
+
+    @property
+    def hidden(self) -> tuple[int, ...]:
+        """Channels of all layers at the start, block after block."""
+        return tuple(width for block in self.blocks for width in block)
+
+
+def _kind(value: Any) -> Any:
+    return {"kind": value} if isinstance(value, str) else value
 
 
 NetworkField = Annotated[
-    NetworkSpec,
-    AlsoAccepts(enum=["mlp"], description="The kind of network, its options as by default."),
+    NetworkSpec | DenseNetSpec,
+    Field(discriminator="kind"),
+    BeforeValidator(_kind),
+    AlsoAccepts(
+        enum=["mlp", "densenet"], description="The kind of network, its options as by default."
+    ),
 ]
 """The `network` section, whose JSON schema also allows the text."""

@@ -7,13 +7,18 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 
-from senn_cli.nets.architecture import Architecture
-from senn_cli.nets.mlp import Parameters, apply
+from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.kinds import AnyArchitecture
+from senn_cli.nets.mlp import Parameters
+from senn_cli.nets.models import outputs as outputs_of
 from senn_cli.training.arrays import Arrays, examples, inputs, targets
 from senn_cli.training.objective import Task, figure, loss_and_gradient
 
 BLOCK = 4096
 """Examples evaluated at a time."""
+
+IMAGES = 250
+"""The same for convolutional networks, whose activations are far larger."""
 
 
 def make_evaluate(task: Task) -> Callable[..., tuple[jax.Array, jax.Array]]:
@@ -24,17 +29,17 @@ def make_evaluate(task: Task) -> Callable[..., tuple[jax.Array, jax.Array]]:
     """
 
     def evaluate(
-        shape: Architecture, params: Parameters, widths: jax.Array, data: Arrays
+        shape: AnyArchitecture, params: Parameters, widths: jax.Array, data: Arrays
     ) -> tuple[jax.Array, jax.Array]:
         n = examples(data)
-        size = min(n, BLOCK)
+        size = min(n, IMAGES if isinstance(shape, DenseArchitecture) else BLOCK)
 
         def block(index: jax.Array, totals: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, ...]:
             rows = index * size + jnp.arange(size)
             weight = (rows < n).astype(jnp.float32)
             rows = jnp.minimum(rows, n - 1)
             y = targets(data, rows)
-            outputs = apply(shape, params, inputs(data, rows), widths).outputs
+            outputs = outputs_of(shape, params, inputs(data, rows), widths)
             losses, _ = loss_and_gradient(task, outputs, y)
             if task == "regression":
                 outputs, y = outputs / data.target_scale, y / data.target_scale

@@ -10,6 +10,7 @@ from typing import Any
 from senn_cli.curvature.kronecker import Spectrum
 from senn_cli.growth.edits import CapacityRule, Edit, EnlargeCapacity, InsertLayer, describe
 from senn_cli.growth.policy import Decision, Policy, View
+from senn_cli.nets.architecture import Architecture
 from senn_cli.training.arrays import Arrays
 from senn_cli.training.memory import GrowthMemory
 from senn_cli.training.network import Network, apply_edits, capacity_edits
@@ -67,6 +68,7 @@ class Grower:
 
     def _view(self, network: Network, memory: GrowthMemory, asked: int, added: int) -> View:
         spectrum, step = self.input_spectrum, int(network.state.step)
+        assert isinstance(network.architecture, Architecture)  # no policy looks at any other
         return View(
             architecture=network.architecture,
             params=network.state.params,
@@ -87,6 +89,7 @@ class Grower:
         if decision.edit is None:
             return network, memory, [self._event(network, decision)]
         started, events = time.perf_counter(), []
+        assert isinstance(network.architecture, Architecture)
         with self.ledger.phase("surgery"):
             for edit in capacity_edits(network.architecture, decision.edit, self.rule):
                 network = apply_edits(network, [edit], self.optimizer, self.rule)

@@ -13,7 +13,7 @@ from senn_cli.curvature.kronecker import Spectrum
 from senn_cli.data.dataset import Dataset
 from senn_cli.errors import DivergedError
 from senn_cli.growth.edits import CapacityRule
-from senn_cli.growth.policy import Policy
+from senn_cli.growth.policy import NoGrowth, Policy
 from senn_cli.randomness import key_data
 from senn_cli.training.arrays import Arrays
 from senn_cli.training.growing import Event, Grower
@@ -168,7 +168,7 @@ class Trainer:
                 self._diverged(step)
             if table.evaluates(step):
                 self._report(step, outputs)
-            if table.grows(step):
+            if table.grows(step) and not isinstance(self.policy, NoGrowth):
                 self.memory = replace(self.memory, pending=True)
                 self._grow(outputs)
             outputs.boundary(self)

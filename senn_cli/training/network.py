@@ -15,6 +15,7 @@ from senn_cli.growth.edits import AddNeurons, CapacityRule, Edit, EnlargeCapacit
 from senn_cli.growth.surgery import edit_parameters
 from senn_cli.nets.architecture import Architecture
 from senn_cli.nets.initial import ArrayTree
+from senn_cli.nets.kinds import AnyArchitecture
 from senn_cli.training.optimizer import Optimizer
 from senn_cli.training.step import TrainState
 
@@ -23,26 +24,26 @@ from senn_cli.training.step import TrainState
 class Network:
     """An architecture, the training state of its shape, and its widths on the device."""
 
-    architecture: Architecture
+    architecture: AnyArchitecture
     state: TrainState
     widths: jax.Array
 
 
-def widths_of(architecture: Architecture) -> np.ndarray:
+def widths_of(architecture: AnyArchitecture) -> np.ndarray:
     """The dynamic argument that tells compiled functions what is in use."""
     return np.asarray(architecture.widths, np.int32)
 
 
-def new_network(architecture: Architecture, params: ArrayTree, optimizer: Optimizer) -> Network:
+def new_network(architecture: AnyArchitecture, params: ArrayTree, optimizer: Optimizer) -> Network:
     """A network about to be trained, on the device."""
     curvature = None
-    if isinstance(optimizer.solver, KfacSettings):
+    if isinstance(optimizer.solver, KfacSettings) and isinstance(architecture, Architecture):
         curvature = kfac.initial_state(architecture.shape())
     state = TrainState(np.int32(0), params, optimizer.transform.init(params), curvature)  # type: ignore[arg-type]
     return on_device(architecture, jax.device_get(state))
 
 
-def on_device(architecture: Architecture, state: Any) -> Network:
+def on_device(architecture: AnyArchitecture, state: Any) -> Network:
     """A network from a state in NumPy arrays."""
     # Optax makes some scalars without a fixed dtype; compiled programs want to know.
     state, widths = jax.device_put((jax.tree.map(np.asarray, state), widths_of(architecture)))
@@ -57,6 +58,7 @@ def apply_edits(
         return network
     host: Any = jax.device_get(network.state)
     architecture = network.architecture
+    assert isinstance(architecture, Architecture)  # no policy edits any other
     for edit in edits:
         after = edit_architecture(architecture, edit, rule)
         params = host.params

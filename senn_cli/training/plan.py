@@ -6,15 +6,18 @@ needs at a time. What the compiler adds for its own purposes is not known in adv
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields, replace
 
 from senn_cli.data.dataset import Dataset, Part
 from senn_cli.errors import DataError
 from senn_cli.growth.edits import CapacityRule
 from senn_cli.nets.architecture import Architecture, Layer
+from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture, Wiring
+from senn_cli.nets.kinds import AnyArchitecture
 from senn_cli.spec import Spec
 from senn_cli.spec.expansion import ExpansionSpec
-from senn_cli.spec.network import NetworkSpec
+from senn_cli.spec.network import DenseNetSpec, NetworkSpec
 from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, OptimizerSpec
 
 LARGEST_SPECTRUM = 4096
@@ -86,8 +89,8 @@ class Plan:
       minutes: length of the run, else None.
     """
 
-    start: Architecture
-    full: Architecture
+    start: AnyArchitecture
+    full: AnyArchitecture
     memory: Memory
     full_memory: Memory
     examples: tuple[int, int, int]
@@ -112,7 +115,8 @@ def make_plan(spec: Spec, dataset: Dataset) -> Plan:
     length = spec.training.length()
     steps = None if length.minutes is not None else length.in_steps(per_epoch)
     rule = capacity_rule(spec.network, "gpu" if spec.device == "gpu" else "cpu")
-    start = initial_architecture(spec.network, dataset.inputs, dataset.outputs, rule)
+    example = dataset.train.x.shape[1:]
+    start = initial_architecture(spec.network, example, dataset.outputs, rule)
     full = largest(spec, dataset, start, rule, batch)
     validation = dataset.validation
     return Plan(
@@ -146,8 +150,10 @@ def batch_size(spec: Spec, examples: int) -> int:
     return batch
 
 
-def capacity_rule(network: NetworkSpec, platform: str) -> CapacityRule:
+def capacity_rule(network: NetworkSpec | DenseNetSpec, platform: str) -> CapacityRule:
     """How capacities grow on `platform`, which is `cpu` or that of some GPU."""
+    if isinstance(network, DenseNetSpec):
+        return CapacityRule(1, 0.5)  # it has no spare channels
     multiple = network.capacity.multiple
     if multiple == "auto":
         multiple = AUTO_MULTIPLE["cpu" if platform == "cpu" else "gpu"]
@@ -155,19 +161,42 @@ def capacity_rule(network: NetworkSpec, platform: str) -> CapacityRule:
 
 
 def initial_architecture(
-    network: NetworkSpec, inputs: int, outputs: int, rule: CapacityRule
-) -> Architecture:
-    """The architecture that training starts from, with its capacities."""
+    network: NetworkSpec | DenseNetSpec, shape: tuple[int, ...], outputs: int, rule: CapacityRule
+) -> AnyArchitecture:
+    """The architecture that training starts from, with its capacities.
+
+    Args:
+      shape: of one example.
+
+    Raises:
+      DataError: examples that are no images, for a network that needs them.
+    """
+    if isinstance(network, DenseNetSpec):
+        if len(shape) not in (2, 3):
+            raise DataError(
+                f"network.kind densenet needs images, height x width or height x width x channels; "
+                f"an example has shape {shape}",
+                hint="take a source of images, or `network: mlp`",
+            )
+        height, width, channels = (*shape, 1)[:3]
+        blocks = tuple(
+            tuple(Layer(width, width, network.activation) for width in block)
+            for block in network.blocks
+        )
+        image = (height, width, channels)
+        return DenseArchitecture(image, outputs, blocks, pool=network.pool)
     capacities = network.capacity.initial or [rule.room(width) for width in network.hidden]
     layers = tuple(
         Layer(width, capacity, network.activation)
         for width, capacity in zip(network.hidden, capacities, strict=True)
     )
-    return Architecture(inputs, outputs, layers)
+    return Architecture(math.prod(shape), outputs, layers)
 
 
-def rows(architecture: Architecture) -> list[Row]:
+def rows(architecture: AnyArchitecture) -> list[Row]:
     """A row for every linear map, from the inputs to the outputs."""
+    if isinstance(architecture, DenseArchitecture):
+        return [_conv_row(architecture, wire) for wire in architecture.wiring]
     full, found = architecture.shape(), []
     for index in range(architecture.maps):
         hidden = index < len(architecture.hidden)
@@ -186,9 +215,43 @@ def rows(architecture: Architecture) -> list[Row]:
     return found
 
 
-def memory(spec: Spec, dataset: Dataset, architecture: Architecture, batch: int) -> Memory:
+def _conv_row(architecture: DenseArchitecture, wire: Wiring) -> Row:
+    used = sum(source.width for source in wire.sources)
+    room = sum(source.channels for source in wire.sources)
+    head = wire.kind == "head"
+    taps, bias = (1, 1) if head else (TAPS, 0)
+    return Row(
+        name="output" if head else architecture.site(wire.index),
+        inputs=(used, room),
+        neurons=(wire.width, wire.channels),
+        activation="" if head else architecture.hidden[wire.index].activation,
+        parameters=((taps * used + bias) * wire.width, (taps * room + bias) * wire.channels),
+    )
+
+
+def _pixels(architecture: DenseArchitecture) -> int:
+    """Numbers that one image's forward and backward pass keep: what maps read, yield, are told."""
+    height, width, _ = architecture.image
+    total = 0
+    for wire in architecture.wiring[:-1]:
+        block, _ = architecture.place(wire.index)
+        area = -(-height // 2**block) * -(-width // 2**block)
+        total += area * (sum(source.channels for source in wire.sources) + 2 * wire.channels)
+    return total
+
+
+def memory(spec: Spec, dataset: Dataset, architecture: AnyArchitecture, batch: int) -> Memory:
     """What a run with `architecture` keeps on the device; see `Memory`."""
     parameters = architecture.shape().parameters
+    if isinstance(architecture, DenseArchitecture):
+        return Memory(
+            parameters=_FLOAT * parameters,
+            optimizer=_FLOAT * parameters * _moments(spec.optimizer),
+            curvature=0,
+            data=_bytes(dataset.train) + _bytes(dataset.validation),
+            activations=_FLOAT * batch * _pixels(architecture),
+            growth=0,
+        )
     maps = [architecture.map_capacity(index) for index in range(architecture.maps)]
     growing = spec.expansion.policy != "none"
     sampled = 0
@@ -237,8 +300,8 @@ def _bytes(part: Part | None) -> int:
 
 
 def largest(
-    spec: Spec, dataset: Dataset, start: Architecture, rule: CapacityRule, batch: int
-) -> Architecture:
+    spec: Spec, dataset: Dataset, start: AnyArchitecture, rule: CapacityRule, batch: int
+) -> AnyArchitecture:
     """The architecture of `max_hidden` neurons that takes most memory, or `start` without a limit.
 
     Where the neurons will go is not known in advance: the layer in which they take most memory gets
@@ -246,7 +309,8 @@ def largest(
     else.
     """
     expansion = spec.expansion
-    if expansion.policy == "none" or expansion.max_hidden is None:
+    fixed = expansion.policy == "none" or expansion.max_hidden is None
+    if fixed or isinstance(start, DenseArchitecture):
         return start
     grown = _inserted(start, expansion, rule)
     if not expansion.width.enabled:

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from senn_cli.errors import RunError
-from senn_cli.nets.architecture import Architecture
-from senn_cli.nets.initial import initial_parameters
+from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json, initial_parameters
 from senn_cli.training.memory import GrowthMemory
 from senn_cli.training.network import Network, new_network, on_device
 from senn_cli.training.optimizer import Optimizer
@@ -58,7 +57,7 @@ def document_of(moment: Moment) -> dict[str, Any]:
 
 
 def expected_arrays(
-    architecture: Architecture, optimizer: Optimizer
+    architecture: AnyArchitecture, optimizer: Optimizer
 ) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
     """Shape and type of every array of a run with this architecture and optimizer, by name."""
     state, progress = _blank(architecture, optimizer)
@@ -68,14 +67,14 @@ def expected_arrays(
     }
 
 
-def architecture_in(document: Mapping[str, Any]) -> Architecture:
+def architecture_in(document: Mapping[str, Any]) -> AnyArchitecture:
     """The architecture in a checkpoint's document.
 
     Raises:
       RunError: there is none, or it is damaged.
     """
     try:
-        found = Architecture.from_json(document["architecture"])
+        found = architecture_from_json(document["architecture"])
         if min(found.inputs, found.outputs) < 1:
             raise ValueError(f"{found.inputs} inputs and {found.outputs} outputs")
         return found
@@ -96,7 +95,7 @@ def moment_from(
     return Moment(on_device(architecture, state), jax.device_put(progress), memory)
 
 
-def _blank(architecture: Architecture, optimizer: Optimizer) -> tuple[TrainState, Progress]:
+def _blank(architecture: AnyArchitecture, optimizer: Optimizer) -> tuple[TrainState, Progress]:
     """A state of the right structure with meaningless values."""
     network = new_network(architecture, initial_parameters(architecture, 0), optimizer)
     return network.state, no_progress()

@@ -15,8 +15,11 @@ from senn_cli.curvature.kfac import KfacSettings, KfacState
 from senn_cli.curvature.kronecker import Spectrum
 from senn_cli.curvature.metric import sample_output_gradient
 from senn_cli.data.augment import augment
-from senn_cli.nets.architecture import Architecture
+from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.kinds import AnyArchitecture
 from senn_cli.nets.mlp import Parameters, Signals, apply
+from senn_cli.nets.models import only_trained
+from senn_cli.nets.models import outputs as outputs_of
 from senn_cli.randomness import wrap
 from senn_cli.spec.augment import StepSpec
 from senn_cli.training.arrays import Arrays, examples, inputs, scaled, targets
@@ -67,7 +70,7 @@ class Keys(NamedTuple):
 
 
 def _step(
-    shape: Architecture,
+    shape: AnyArchitecture,
     task: Task,
     optimizer: Optimizer,
     state: TrainState,
@@ -78,6 +81,8 @@ def _step(
     input_factor: Spectrum | None,
 ) -> tuple[TrainState, jax.Array, jax.Array, jax.Array]:
     """One step on the batch (x, y); returns the new state, mean loss, g^T d, and |update|^2."""
+    if isinstance(shape, DenseArchitecture):
+        return _plain_step(shape, task, optimizer, state, widths, x, y)
     zeros = tuple(
         jnp.zeros((x.shape[0], shape.map_capacity(i)[1]), x.dtype) for i in range(shape.maps)
     )
@@ -121,6 +126,30 @@ def _step(
     return TrainState(state.step + 1, params, inner, curvature), loss, eta, size
 
 
+def _plain_step(
+    shape: AnyArchitecture,
+    task: Task,
+    optimizer: Optimizer,
+    state: TrainState,
+    widths: jax.Array,
+    x: jax.Array,
+    y: jax.Array,
+) -> tuple[TrainState, jax.Array, jax.Array, jax.Array]:
+    """As `_step`, along the plain gradient; g^T d is the squared gradient then."""
+
+    def mean_loss(params: Parameters) -> jax.Array:
+        losses, _ = loss_and_gradient(task, outputs_of(shape, params, x, widths), y)
+        return jnp.mean(losses)
+
+    loss, gradient = jax.value_and_grad(mean_loss)(state.params)
+    gradient = only_trained(shape, gradient, widths)
+    updates, inner = optimizer.transform.update(gradient, state.optimizer, state.params)
+    updates = only_trained(shape, updates, widths)  # weight decay knows of no masks
+    params = optax.apply_updates(state.params, updates)
+    eta, size = fisher.inner(gradient, gradient), fisher.inner(updates, updates)
+    return TrainState(state.step + 1, params, inner, state.curvature), loss, eta, size
+
+
 def epoch_order(key: jax.Array, epoch: jax.Array, n: int) -> jax.Array:
     """The order `(n,)` in which an epoch goes through the examples."""
     return jax.random.permutation(jax.random.fold_in(key, epoch), n)
@@ -145,7 +174,7 @@ def make_run_steps(
     """
 
     def run_steps(
-        shape: Architecture,
+        shape: AnyArchitecture,
         state: TrainState,
         progress: Progress,
         widths: jax.Array,

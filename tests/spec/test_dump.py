@@ -283,7 +283,7 @@ def test_the_schema_knows_the_short_forms() -> None:
     assert {"digits", "mnist", "cifar10"} <= set(data[1]["enum"])
     augment = schema["$defs"]["Cifar10Spec"]["properties"]["augment"]["anyOf"]
     assert augment[1]["enum"] == ["paper", None]
-    assert schema["properties"]["network"]["anyOf"][1]["enum"] == ["mlp"]
+    assert schema["properties"]["network"]["anyOf"][1]["enum"] == ["mlp", "densenet"]
     assert schema["properties"]["optimizer"]["anyOf"][1]["enum"][0] == "natural_gradient"
     assert schema["required"] == ["data", "network"]
     assert schema["additionalProperties"] is False

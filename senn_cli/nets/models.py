@@ -1,0 +1,36 @@
+"""Networks of every kind behind one interface: outputs, and which parameters are trained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from senn_cli.nets import densenet, mlp
+from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.densenet_initial import Masks
+from senn_cli.nets.kinds import AnyArchitecture
+
+
+def outputs(shape: AnyArchitecture, params: Any, x: jax.Array, widths: jax.Array) -> jax.Array:
+    """The outputs `(N, m)` of the network of `shape` for flat inputs `x` (N, inputs)."""
+    if isinstance(shape, DenseArchitecture):
+        return densenet.apply(shape, params, x, masks(shape, widths)).outputs
+    return mlp.apply(shape, params, x, widths).outputs
+
+
+def masks(shape: DenseArchitecture, widths: jax.Array) -> Masks:
+    """What is in use of a DenseNet, of whose layers the first `widths` channels are."""
+    return Masks(tuple(jnp.arange(h.capacity) < widths[i] for i, h in enumerate(shape.hidden)))
+
+
+def only_trained(shape: AnyArchitecture, tree: Any, widths: jax.Array) -> Any:
+    """A gradient or an update with zeros for parameters that are not in use.
+
+    Those of a fully connected network are zero already: what is not in use computes nothing there.
+    """
+    if not isinstance(shape, DenseArchitecture):
+        return tree
+    trained = densenet.update_mask(shape, masks(shape, widths))
+    return jax.tree.map(lambda used, a: jnp.where(used, a, 0), trained, tree)
