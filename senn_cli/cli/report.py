@@ -1,9 +1,103 @@
-"""`senn report`: to come."""
+"""`senn report`: one self-contained HTML page about runs."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
 import typer
 
+from senn_cli.errors import RunError, UsageError
 
-def report() -> None:
-    """Write one self-contained HTML page about runs."""
+if TYPE_CHECKING:
+    from senn_cli.report.record import Record
+
+_NAME = "report.html"
+
+
+def report(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Run directories, or checkpoints in them."),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where to write it, FILE.html; a page that is there is replaced. Without it "
+            f"{_NAME} in the run's directory, for several runs in the present one.",
+        ),
+    ] = None,
+    browse: Annotated[bool, typer.Option("--open", help="Open it in a browser, too.")] = False,
+) -> None:
+    """Write one HTML page about runs, and print its path.
+
+    It is a single file that loads nothing: it opens from the disk, also in another place. It shows
+    when each layer and neuron came and why, losses and accuracy, the scores against the threshold,
+    predicted and realised gains, the seconds, every decision, the spec and the environment.
+    """
+    from datetime import datetime
+
+    from senn_cli.cli import console
+    from senn_cli.cli.words import printable
+    from senn_cli.report.page.assemble import page
+    from senn_cli.report.record import read_record
+
+    path = _checked(output)
+    records = [read_record(run) for run in runs]
+    _require_different(records)
+    if path is None:
+        path = (records[0].path if len(records) == 1 else Path.cwd()) / _NAME
+    _write(path, page(records, datetime.now().astimezone()))
+    out = console.stdout()
+    out.print(printable(str(path), out.encoding), soft_wrap=True)
+    if browse:
+        _open(path)
+
+
+def _checked(path: Path | None) -> Path | None:
+    """The file that was named; checked before anything is read."""
+    if path is None:
+        return None
+    if path.is_dir():
+        raise UsageError(f"--output {path} is a directory; name a file")
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(
+            f"--output {path}: a page's name ends with .html, not with {path.suffix or 'nothing'}",
+            hint=f"For example `-o {path.stem or 'report'}.html`.",
+        )
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"--output {path}: the directory {path.parent} does not exist")
+    return path
+
+
+def _require_different(records: Sequence[Record]) -> None:
+    seen = set()
+    for record in records:
+        if (record.path, record.step) in seen:
+            raise UsageError(f"{record.path} is named twice", hint="Name every run once.")
+        seen.add((record.path, record.step))
+
+
+def _write(path: Path, text: str) -> None:
+    from senn_cli.runs.files import write_atomic
+
+    try:
+        write_atomic(path, text)
+    except OSError as error:
+        raise RunError(
+            f"{path} cannot be written: {error.strerror or error}",
+            hint="Name another place with -o.",
+        ) from error
+
+
+def _open(path: Path) -> None:
+    import webbrowser
+
+    from senn_cli.cli import console
+
+    if not webbrowser.open(path.absolute().as_uri()):
+        console.stderr().print("No browser could be opened.")

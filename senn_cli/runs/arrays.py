@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from senn_cli.runs.files import wild
+
 if TYPE_CHECKING:
     from jax import Array
 
@@ -95,6 +97,8 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
         with ocp.Checkpointer(ocp.PyTreeCheckpointHandler(use_ocdbt=True)) as checkpointer:
             checkpointer.save(path, args=ocp.args.PyTreeSave(tree))
 
+    if wild(path) is not None:  # a run that was moved here
+        raise ArraysError(f"its path contains the sign {wild(path)}, which Orbax cannot write to")
     _quietly(save)
 
 

@@ -113,6 +113,13 @@ def odd_arrays() -> dict[str, Any]:
     }
 
 
+def test_a_run_moved_to_a_path_with_brackets_fails_to_save_with_a_reason(tmp_path: Path) -> None:
+    store = CheckpointStore(tmp_path / "moved[1]", KeepRules())
+    with pytest.raises(RunError, match=r"the sign \["):
+        store.save(1, {"a": np.ones(3)}, {}, wait=True)
+    assert store.steps() == ()
+
+
 def test_bit_for_bit(store: CheckpointStore) -> None:
     arrays = odd_arrays()
     store.save(0, arrays, {}, wait=True)

@@ -1,0 +1,94 @@
+"""The page as one text: template, style, scripts and data in a single file.
+
+Nothing in it is loaded from elsewhere, and its content security policy forbids to. Texts of users
+are in the data alone, which the scripts show as text, and in the title, which is escaped.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from importlib import resources
+from string import Template
+from typing import Any
+
+from senn_cli.report.page.comparison import comparison, labels
+from senn_cli.report.page.run import run_data
+from senn_cli.report.record import Record
+from senn_cli.runs.environment import senn_version
+from senn_cli.runs.jsonl import to_json
+
+SCRIPTS = (
+    "elements",
+    "numbers",
+    "scales",
+    "tooltip",
+    "legend",
+    "marks",
+    "chart",
+    "axes",
+    "lines",
+    "head",
+    "growth",
+    "curves",
+    "scores",
+    "gains",
+    "seconds",
+    "decisions",
+    "texts",
+    "overview",
+    "main",
+)
+"""The scripts in `js/`, in the order in which the page has them."""
+
+
+def page(records: Sequence[Record], made: datetime) -> str:
+    """The HTML text of the page.
+
+    Args:
+      records: one run or several, in order.
+      made: the moment that the page names at its end.
+
+    Raises:
+      RunError: a spec cannot be read.
+    """
+    data = page_data(records, made)
+    names = [run["label"] for run in data["runs"]]
+    title = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+    script = "\n".join(_asset(f"js/{name}.js") for name in SCRIPTS)
+    # What is put in is not looked at again, so that a `$` in it stays.
+    return Template(_asset("page.html")).substitute(
+        title=html.escape(title, quote=False),
+        style=_asset("page.css"),
+        data=embedded(data),
+        script=script,
+    )
+
+
+def page_data(records: Sequence[Record], made: datetime) -> dict[str, Any]:
+    """What the scripts read: `runs`, `comparison` (None for one run), `made` and `senn`."""
+    names = labels(records)
+    return {
+        "senn": senn_version(),
+        "made": made.isoformat(sep=" ", timespec="minutes"),
+        "runs": [run_data(record, name) for record, name in zip(records, names, strict=True)],
+        "comparison": comparison(records, names) if len(records) > 1 else None,
+    }
+
+
+def embedded(value: Any) -> str:
+    """JSON for the inside of a `script` element: no `<`, which could end it, and no half letter."""
+    text = json.dumps(
+        to_json(value), ensure_ascii=False, allow_nan=False, separators=(",", ":")
+    ).replace("<", "\\u003c")
+    # A lone surrogate, from a badly decoded file name, has no UTF-8 form.
+    return text.encode("utf-8", errors="replace").decode("utf-8")
+
+
+def _asset(name: str) -> str:
+    place = resources.files("senn_cli.report.page")
+    for part in name.split("/"):
+        place = place / part
+    return place.read_text(encoding="utf-8")

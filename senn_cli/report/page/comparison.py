@@ -1,0 +1,85 @@
+"""Several runs side by side: names that tell them apart, a table, and where their specs differ."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from senn_cli.cli.words import widths
+from senn_cli.report.page.head import facts, final_widths
+from senn_cli.report.record import Record
+
+_ABSENT = object()
+
+
+def labels(records: Sequence[Record]) -> list[str]:
+    """A short name for every run that no other has: its spec's, with its seed, or its directory."""
+    specs = [record.name for record in records]
+    seeds = [
+        f"{name}, seed {record.spec.get('seed')}"
+        for name, record in zip(specs, records, strict=True)
+    ]
+    folders = [record.path.name for record in records]
+    for choice in (specs, seeds, folders):
+        if len(set(choice)) == len(records):
+            return choice
+    steps = [f"{record.path}, step {record.last_step}" for record in records]
+    return steps if len(set(steps)) == len(records) else [str(record.path) for record in records]
+
+
+def comparison(records: Sequence[Record], names: Sequence[str]) -> dict[str, Any]:
+    """The table (`columns`, `rows`) and `differences`: an option, and its value in every run."""
+    known = [dict(facts(record)) for record in records]
+    # Every figure that some run has, in the order of the facts.
+    columns = list(dict.fromkeys(label for found in known for label in found))
+    rows = []
+    for record, name, found in zip(records, names, known, strict=True):
+        found["hidden sizes"] = widths(final_widths(record))
+        rows.append([name, record.status, *(found.get(label, "") for label in columns)])
+    return {
+        "columns": ["run", "status", *columns],
+        "rows": rows,
+        "differences": differences([record.spec for record in records]),
+    }
+
+
+def differences(specs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The options that are not the same in all specs: `option` and `values`, in words."""
+    flat = [flattened(spec) for spec in specs]
+    options = list(dict.fromkeys(option for spec in flat for option in spec))
+    found = []
+    for option in options:
+        values = [spec.get(option, _ABSENT) for spec in flat]
+        texts = ["" if value is _ABSENT else _text(value) for value in values]
+        if len(set(texts)) > 1:
+            found.append({"option": option, "values": texts})
+    return found
+
+
+def flattened(spec: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Options by their dotted names; a duration such as `{epochs: 10}` is one value, as are lists.
+
+    An empty mapping is a value, too.
+    """
+    found: dict[str, Any] = {}
+    for key, value in spec.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping) and value and not _is_duration(value):
+            found |= flattened(value, f"{name}.")
+        else:
+            found[name] = value
+    return found
+
+
+def _is_duration(value: Mapping[str, Any]) -> bool:
+    return len(value) == 1 and next(iter(value)) in ("steps", "epochs", "minutes")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping) and _is_duration(value):
+        ((unit, count),) = value.items()
+        return f"{count} {unit}"
+    return json.dumps(value, ensure_ascii=False, default=str)

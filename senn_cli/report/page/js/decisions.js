@@ -1,0 +1,101 @@
+// The decision log: sorted and filtered as a list of places, shown a page at a time.
+const PAGE = 50;
+
+const COLUMNS = [
+  ["step", "step", whole],
+  ["epoch", "epoch", (value) => number(value, 4)],
+  ["what", "decision", null],
+  ["where", "site", null],
+  ["reason", "reason", null],
+  ["ratio", "\u0394\u03b7/\u03b7_c", number],
+  ["tau", "\u03c4", number],
+  ["delta_eta", "\u0394\u03b7", number],
+  ["eta", "\u03b7_c", number],
+  ["predicted", "predicted gain", number],
+  ["realised", "realised gain", number],
+  ["loss", "loss", (value) => number(value, 4)],
+  ["parameters", "parameters", whole],
+  ["seconds", "seconds", number],
+];
+
+// Places in the order of a column; lines without a value come last, equal ones stay in order.
+function sorted(places, values, descending) {
+  const sign = descending ? -1 : 1;
+  return [...places].sort((a, b) => {
+    const p = values[a], q = values[b];
+    if (p === q) return a - b;
+    if (p === null || p === "") return 1;
+    if (q === null || q === "") return -1;
+    return sign * (p < q ? -1 : 1);
+  });
+}
+
+function decisionsSection(run, prefix) {
+  const title = "Every decision", log = run.decisions, total = log.step.length;
+  if (!total) return section(`${prefix}decisions`, title, empty("No decision has been recorded."));
+  const everything = [...log.step.keys()];
+  const accepted = log.accepted.filter(Boolean).length;
+  const state = { which: "all", words: "", by: null, descending: false, page: 0 };
+  const columns = COLUMNS.filter(([key]) => (key !== "epoch" || run.per_epoch !== 1) && log[key].some((value) => value !== null && value !== ""));
+  let places = everything;
+
+  const heads = columns.map(([key, text, form]) => el("th", { scope: "col", class: form ? "number" : null, "aria-sort": "none", "data-key": key },
+    el("button", { type: "button", onclick: () => sortBy(key) }, formula(text))));
+  const body = el("tbody");
+  const told = el("span", { role: "status" });
+  const back = el("button", { type: "button", onclick: () => turn(-1) }, "Previous");
+  const on = el("button", { type: "button", onclick: () => turn(1) }, "Next");
+  const words = el("input", {
+    type: "search", placeholder: "find in site and reason", "aria-label": "Find in site and reason",
+    oninput: () => {
+      state.words = words.value.trim().toLowerCase();
+      choose();
+    },
+  });
+
+  function sortBy(key) {
+    const again = state.by === key;
+    state.descending = again && !state.descending;
+    state.by = key;
+    for (const head of heads) {
+      head.setAttribute("aria-sort", head.dataset.key !== key ? "none" : state.descending ? "descending" : "ascending");
+    }
+    choose();
+  }
+
+  function turn(by) {
+    state.page += by;
+    show();
+  }
+
+  function choose() {
+    places = everything.filter((k) =>
+      (state.which === "all" || log.accepted[k] === (state.which === "accepted")) &&
+      (!state.words || `${log.where[k]} ${log.reason[k]} ${log.what[k]}`.toLowerCase().includes(state.words)));
+    if (state.by) places = sorted(places, log[state.by], state.descending);
+    state.page = 0;
+    show();
+  }
+
+  function show() {
+    const first = state.page * PAGE, page = places.slice(first, first + PAGE);
+    body.replaceChildren(...page.map((k) => el("tr", { class: log.accepted[k] ? "accepted" : "rejected" },
+      columns.map(([key, , form]) => el("td", { class: form ? "number" : key }, form ? form(log[key][k]) : log[key][k])))));
+    told.textContent = places.length ? `${whole(first + 1)}\u2013${whole(first + page.length)} of ${whole(places.length)}` : "none";
+    back.disabled = state.page === 0;
+    on.disabled = first + PAGE >= places.length;
+  }
+
+  show();
+  return section(`${prefix}decisions`, title,
+    el("p", { class: "soft" }, "Gains are in units of the loss; the realised one is that of the whole round and stands on its last edit."),
+    el("div", { class: "tools" },
+      choice("Which decisions", [["all", `all ${whole(total)}`], ["accepted", `accepted ${whole(accepted)}`], ["rejected", `rejected ${whole(total - accepted)}`]], "all", (which) => {
+        state.which = which;
+        choose();
+      }),
+      words,
+      el("span", { class: "pager" }, back, on, told)),
+    el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title },
+      el("table", { class: "log" }, el("thead", {}, el("tr", {}, heads)), body)));
+}

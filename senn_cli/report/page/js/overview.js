@@ -1,0 +1,40 @@
+// Several runs in one picture: a table, their curves, and where their specs differ.
+const OVERLAYS = [
+  ["validation_accuracy", "validation accuracy (%)", percent, accuracyScale],
+  ["validation_mse", "validation mean squared error", (value) => number(value, 4), lossScale],
+  ["train_loss", "training loss", (value) => number(value, 4), lossScale],
+  ["validation_loss", "validation loss", (value) => number(value, 4), lossScale],
+  ["neurons", "hidden neurons", whole, (values) => linear(0, greatest(values, 1) * 1.04, { integer: true })],
+];
+
+function plainTable(columns, rows) {
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": columns[0] },
+    el("table", { class: "plain" },
+      el("thead", {}, el("tr", {}, columns.map((text) => el("th", { scope: "col" }, text)))),
+      el("tbody", {}, rows.map((row) => el("tr", {}, row.map((text, k) => (k ? el("td", {}, text) : el("th", { scope: "row" }, text))))))));
+}
+
+function overviewOf(data) {
+  const { runs, comparison } = data;
+  const off = new Set();
+  const lines = (column, form) => runs.map((run, k) => ({
+    run, column, form, key: run.label, text: run.label, paint: colour(k, runs.length),
+  })).filter(({ run }) => run.curves[column]);
+  const hosts = OVERLAYS.map(([column, title, form, scale]) => {
+    const found = lines(column, form);
+    if (!found.length) return null;
+    const unit = column.endsWith("loss") ? ` (${lossUnit(found.map(({ run }) => run))})` : "";
+    return lineChart(`${title} of all runs`, { title: title + unit, lines: found, off, scale, height: 190 });
+  }).filter(Boolean);
+  const entries = runs.map((run, k) => ({ key: run.label, text: run.label, sign: stroke(colour(k, runs.length)) }));
+  const differ = comparison.differences;
+  return el("div", {},
+    el("header", {}, el("h1", {}, `${runs.length} runs`)),
+    section("overview-table", "Results", plainTable(comparison.columns, comparison.rows)),
+    section("overview-curves", "Curves",
+      hosts.length ? [unitChoice(runs), legend(entries, off, () => hosts.forEach((host) => host.redraw(true))), hosts] : empty("No metrics have been recorded yet.")),
+    section("overview-differences", "Where the specs differ",
+      differ.length
+        ? plainTable(["option", ...runs.map((run) => run.label)], differ.map(({ option, values }) => [option, ...values]))
+        : empty("They are the same.")));
+}

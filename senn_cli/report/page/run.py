@@ -1,0 +1,80 @@
+"""All that the page shows of one run, as plain values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from senn_cli.report.audit import audit
+from senn_cli.report.page.decisions import decisions
+from senn_cli.report.page.gains import gains
+from senn_cli.report.page.growth import layers, rounds
+from senn_cli.report.page.head import facts, note, result, sentence
+from senn_cli.report.page.layers import last_numbers
+from senn_cli.report.page.numbers import column, short
+from senn_cli.report.page.scores import scores
+from senn_cli.report.page.seconds import seconds
+from senn_cli.report.page.setting import environment, spec_text
+from senn_cli.report.record import Record
+
+CURVES = (
+    "step",
+    "train_loss",
+    "validation_loss",
+    "validation_accuracy",
+    "validation_mse",
+    "parameters",
+)
+"""The columns of the metrics that the page draws, and the total of the widths, `neurons`."""
+
+
+def run_data(record: Record, label: str) -> dict[str, Any]:
+    """The data of one run for the scripts of the page.
+
+    Args:
+      record: what was read of it.
+      label: its name among the runs of the page.
+
+    Raises:
+      RunError: its spec cannot be read.
+    """
+    audited, numbers = audit(record), last_numbers(record)
+    summary = result(record)
+    return {
+        "label": label,
+        "name": record.name,
+        "path": str(record.path),
+        "status": record.status,
+        "figure": record.figure,
+        "facts": facts(record),
+        "sentence": sentence(record),
+        "note": note(record),
+        "last": record.last_step,
+        "per_epoch": short(steps_per_epoch(record)),
+        "layers": layers(record),
+        "rounds": rounds(record, audited, numbers),
+        "curves": curves(record),
+        "test": {key: short(summary.get(f"test_{key}")) for key in ("accuracy", "mse", "loss")},
+        "scores": scores(record, numbers),
+        "gains": gains(audited),
+        "seconds": seconds(record),
+        "decisions": decisions(record, audited, numbers),
+        "spec": spec_text(record),
+        "environment": environment(record),
+    }
+
+
+def curves(record: Record) -> dict[str, list[float | int | None]]:
+    """`CURVES` and the number of all hidden `neurons`; a column that is empty is left out."""
+    found = {key: column(record.metrics, key) for key in CURVES}
+    found["neurons"] = [
+        sum(row["hidden"]) if row.get("hidden") is not None else None for row in record.metrics
+    ]
+    return {key: values for key, values in found.items() if any(v is not None for v in values)}
+
+
+def steps_per_epoch(record: Record) -> float | None:
+    """Training steps in an epoch; None where no row tells."""
+    for row in (*record.metrics, *record.history):
+        if row.get("epoch") and row.get("step"):
+            return float(row["step"]) / float(row["epoch"])
+    return None

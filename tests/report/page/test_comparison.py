@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from senn_cli.report.page.comparison import comparison, differences, flattened, labels
+from senn_cli.report.record import Record
+from tests.handmade import record, row
+
+
+def run(path: str, name: str = "a", seed: int = 0, **more: Any) -> Record:
+    spec = {"name": name, "seed": seed, "network": {"hidden": [2]}}
+    return replace(record(metrics=[row(10, [2])]), path=Path(path), spec=spec, **more)
+
+
+def test_names_are_as_short_as_they_can_be() -> None:
+    assert labels([run("/x/1", "a"), run("/x/2", "b")]) == ["a", "b"]
+    assert labels([run("/x/1", seed=1), run("/x/2", seed=2)]) == ["a, seed 1", "a, seed 2"]
+    assert labels([run("/x/1"), run("/x/2")]) == ["1", "2"]
+    assert labels([run("/x/r"), run("/y/r")]) == ["/x/r, step 10", "/y/r, step 10"]
+    assert labels([run("/x/r")]) == ["a"]
+
+
+def test_the_table_has_every_figure_that_some_run_has() -> None:
+    finished = {"test_accuracy": 0.5, "seconds": {"total": 4.0}}
+    found = comparison(
+        [run("/1", seed=1, summary=finished, status="finished"), run("/2", seed=2)], ["one", "two"]
+    )
+    assert found["columns"] == [
+        "run", "status", "test accuracy", "hidden sizes", "growth", "steps", "epochs", "time",
+    ]  # fmt: skip
+    assert found["rows"] == [
+        ["one", "finished", "50.00%", "2", "0 edits", "10", "1", "4.0 s"],
+        ["two", "interrupted", "", "2", "0 edits", "10", "1", ""],
+    ]
+    assert found["differences"] == [{"option": "seed", "values": ["1", "2"]}]
+
+
+def test_where_specs_differ() -> None:
+    first = {"a": {"b": 1, "c": [1, 2]}, "every": {"epochs": 1}, "same": {}, "only": None}
+    second = {"a": {"b": 1, "c": [1]}, "every": {"steps": 30}, "same": {}}
+    assert differences([first, second]) == [
+        {"option": "a.c", "values": ["[1, 2]", "[1]"]},
+        {"option": "every", "values": ["1 epochs", "30 steps"]},
+        {"option": "only", "values": ["null", ""]},
+    ]
+    assert differences([first, first]) == []
+
+
+def test_flat_options() -> None:
+    assert flattened({"a": {"b": {"c": 1}}, "d": {"steps": 3}, "e": {}}) == {
+        "a.b.c": 1,
+        "d": {"steps": 3},
+        "e": {},
+    }
