@@ -12,7 +12,8 @@ import numpy as np
 
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.errors import RunError
-from senn_cli.nets.architecture import Architecture
+from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.kinds import AnyArchitecture
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.weights import load_weights
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 BLOCK = 1024
 """Examples computed at a time."""
+
+IMAGES = 250
+"""The same for convolutional networks, whose activations are far larger."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ class Model:
       preprocessing: how examples become inputs, and outputs answers.
     """
 
-    architecture: Architecture
+    architecture: AnyArchitecture
     params: dict[str, dict[str, np.ndarray]]
     preprocessing: Preprocessing
 
@@ -51,12 +55,13 @@ class Model:
     def outputs(self, x: Any) -> np.ndarray:
         """The network's raw outputs `(N, m)`: logits, or scaled predictions."""
         x = np.asarray(x)
+        size = IMAGES if isinstance(self.architecture, DenseArchitecture) else BLOCK
         parts = []
         # Scaled a block at a time: a large image set would not fit into memory as float32.
-        for start in range(0, len(x), BLOCK):
-            inputs = self.preprocessing.inputs(x[start : start + BLOCK])
+        for start in range(0, len(x), size):
+            inputs = self.preprocessing.inputs(x[start : start + size])
             # The last block is filled up, so that one program does for all of them.
-            room = BLOCK if len(x) > BLOCK else len(inputs)
+            room = size if len(x) > size else len(inputs)
             filled = np.pad(inputs, ((0, room - len(inputs)), (0, 0)))
             parts.append(np.asarray(self._compiled(self.params, filled))[: len(inputs)])
         if not parts:
@@ -73,10 +78,10 @@ class Model:
         """
         import jax.numpy as jnp
 
-        from senn_cli.nets.mlp import apply
+        from senn_cli.nets.models import outputs
 
         widths = jnp.asarray(self.architecture.widths, jnp.int32)
-        return apply(self.architecture.shape(), params, inputs, widths).outputs
+        return outputs(self.architecture.shape(), params, inputs, widths)
 
     @cached_property
     def _compiled(self) -> Callable[..., jax.Array]:
@@ -118,7 +123,7 @@ def load_model(path: Path) -> Model:
     return model
 
 
-def mismatch(architecture: Architecture, preprocessing: Preprocessing) -> str | None:
+def mismatch(architecture: AnyArchitecture, preprocessing: Preprocessing) -> str | None:
     """Why this network cannot be fed in this way, or None where it can."""
     size = int(np.prod(preprocessing.shape, dtype=np.int64))
     if size != architecture.inputs:
@@ -140,8 +145,10 @@ def mismatch(architecture: Architecture, preprocessing: Preprocessing) -> str | 
     return None
 
 
-def compact(params: dict[str, dict[str, Any]], architecture: Architecture) -> Any:
+def compact(params: dict[str, dict[str, Any]], architecture: AnyArchitecture) -> Any:
     """The parameters in use alone, of the shapes of `architecture.compact()`."""
+    if isinstance(architecture, DenseArchitecture):
+        return _compact_densenet(params, architecture)
     result: dict[str, dict[str, np.ndarray]] = {}
     for name, leaves in params.items():
         n_in, n_out = architecture.map_width(int(name.rsplit("_", 1)[1]))
@@ -155,4 +162,26 @@ def compact(params: dict[str, dict[str, Any]], architecture: Architecture) -> An
             leaf: np.ascontiguousarray(np.asarray(array)[cut[leaf]])
             for leaf, array in leaves.items()
         }
+    return result
+
+
+def _compact_densenet(
+    params: dict[str, dict[str, Any]], architecture: DenseArchitecture
+) -> dict[str, dict[str, np.ndarray]]:
+    """The first `width` channels of every layer; buds stay."""
+    result: dict[str, dict[str, np.ndarray]] = {}
+    for wire in architecture.wiring:
+        leaves = params[wire.name]
+        result[wire.name] = {
+            source.leaf: np.ascontiguousarray(
+                leaves[source.leaf][
+                    ...,
+                    : source.channels if source.origin == "bud" else source.width,
+                    : wire.width,
+                ]
+            )
+            for source in wire.sources
+        }
+        if "bias" in leaves:
+            result[wire.name]["bias"] = np.asarray(leaves["bias"])
     return result

@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -13,10 +14,15 @@ import senn_cli
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.data.registry import load_dataset
 from senn_cli.errors import RunError
-from senn_cli.model import BLOCK
+from senn_cli.model import BLOCK, IMAGES
+from senn_cli.nets.models import outputs
+from senn_cli.runs.weights import load_weights
 from senn_cli.spec import parse_spec
 from senn_cli.training.run import Run, train_run
 from tests.resuming import DIGITS
+from tests.use.made import forward_densenet, made_run
+
+B = ((3, 2), (4,))
 
 REGRESSION = """
 name: line
@@ -91,6 +97,29 @@ def test_preprocessing_survives_its_file_bit_for_bit(line: Run) -> None:
     for name in ("shift", "scale", "target_shift", "target_scale"):
         np.testing.assert_array_equal(getattr(found, name), getattr(again, name))
         assert getattr(found, name).dtype == np.float32
+
+
+def test_preprocessing_of_another_run_is_refused(digits: Run, line: Run, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(digits.path, tmp_path / "copy"))
+    shutil.copy(line.path / "preprocessing.json", copy)
+    with pytest.raises(RunError, match=r"does not fit .*: an example has 1 numbers, the network"):
+        senn_cli.load(copy)
+
+
+def test_a_densenet_keeps_its_function_without_spare_channels(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "run", "{source: digits, subset: 50}", activation="silu", blocks=B)
+    model = senn_cli.load(run)
+    assert model.architecture.capacities == model.architecture.widths == (3, 2, 4)
+    inputs = np.random.default_rng(0).standard_normal((IMAGES + 2, 64)).astype(np.float32)
+    how = model.preprocessing
+    found = model.outputs(inputs / how.scale.item() + how.shift.item())
+    exact = forward_densenet(model.params, "silu", (8, 8, 1), "max3s2", inputs)
+    np.testing.assert_allclose(found, exact, atol=1e-5)
+    padded, params = load_weights(run / "weights")
+    assert padded.capacities == (6, 5, 7)
+    widths = jnp.asarray(padded.widths)
+    there = np.asarray(outputs(padded.shape(), params, jnp.asarray(inputs), widths))
+    np.testing.assert_allclose(found, there, atol=1e-5)
 
 
 def test_a_run_that_has_not_ended_and_one_without_preprocessing_are_told_apart(

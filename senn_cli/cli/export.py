@@ -1,0 +1,93 @@
+"""`senn export`: a finished run's network as files for other programs."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class _Format(StrEnum):
+    SAFETENSORS = "safetensors"
+    STABLEHLO = "stablehlo"
+    ONNX = "onnx"
+    FLAX = "flax"
+
+
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's directory.")],
+    kind: Annotated[
+        _Format,
+        typer.Option(
+            "--format",
+            "-f",
+            help="safetensors: named arrays; stablehlo: a program for jax.export; onnx: a graph; "
+            "flax: a module file that does not need senn.",
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="PATH",
+            help="A directory or, but for flax, a file; RUN/export/FORMAT by default.",
+        ),
+    ] = None,
+    replace: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+) -> None:
+    """Write a trained network for other programs, and check it against the run.
+
+    It is the network without spare capacity, with its architecture, its preprocessing and the
+    names of its classes. The export is loaded back and compared on 1,000 random inputs before it
+    is put in place. safetensors and onnx need the package's extra `export`.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    from senn_cli.cli import console
+    from senn_cli.cli.plan import in_bytes
+    from senn_cli.cli.words import printable
+    from senn_cli.model import load_model
+    from senn_cli.runs.directory import RunDirectory
+    from senn_cli.runs.weights import load_weights
+    from senn_cli.spec import load_spec
+    from senn_cli.training.device import choose_device
+    from senn_cli.use.exports import SAMPLE, export_model
+    from senn_cli.use.latency import REPEATS, measure_latency
+
+    choose_device()
+    model = load_model(run)
+    directory = RunDirectory.open(run)
+    place = output if output is not None else directory.path / "export" / kind.value
+    name = load_spec(directory.spec_path).name
+    made = export_model(model, name, kind.value, place, replace=replace)
+    architecture, params = load_weights(directory.path / "weights")
+    latency = measure_latency(architecture, params)
+    padded = sum(array.size for leaves in params.values() for array in leaves.values())
+    out = console.stdout()
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", overflow="fold")
+    grid.add_column(overflow="fold")
+    for label, value in (
+        *((("written", str(path))) for path in made.files),
+        ("size", in_bytes(made.size)),
+        (
+            "parameters",
+            f"{model.architecture.parameters:,}; with spare capacity {padded:,}",
+        ),
+        (
+            "agreement",
+            f"differs from the run by at most {made.difference:.1e} on {SAMPLE:,} random inputs "
+            f"(the run from float64 by {made.rounding:.1e})",
+        ),
+        (
+            "one example",
+            f"{latency.compact * 1e6:.0f} us; with spare capacity {latency.padded * 1e6:.0f} us "
+            f"(median of {REPEATS}, compiled by JAX)",
+        ),
+    ):
+        grid.add_row(label, Text(printable(value, out.encoding)))
+    out.print(grid)

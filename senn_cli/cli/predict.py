@@ -1,0 +1,72 @@
+"""`senn predict`: the answers of a finished run's network to new inputs, as CSV."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from senn_cli.errors import UsageError
+
+
+def predict(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's directory.")],
+    inputs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="INPUT",
+            help="Files and folders: .npz, .npy, .csv with a header, images (.png, .jpg), folders "
+            "of images.",
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the CSV to FILE, replacing what is there, instead of standard output.",
+        ),
+    ] = None,
+    probabilities: Annotated[
+        bool,
+        typer.Option("--probabilities", help="With a column p_CLASS for every class."),
+    ] = False,
+    array: Annotated[
+        str | None,
+        typer.Option(
+            "--array",
+            metavar="NAME",
+            help="The array of an .npz to take; by default the one that the run's spec names, or "
+            "the only one.",
+        ),
+    ] = None,
+) -> None:
+    """Use a trained network on new inputs: a CSV row for every example.
+
+    Inputs are as the run's data were (pixels, not scaled ones) and are prepared as these. The
+    columns of a table are found by their names where the run's own table is still there.
+    """
+    from senn_cli.cli import console
+    from senn_cli.runs.files import write_atomic
+    from senn_cli.training.device import choose_device
+    from senn_cli.use.prediction import as_csv, predict_files
+
+    if output is not None and (output.is_dir() or not output.absolute().parent.is_dir()):
+        what = "is a directory" if output.is_dir() else "lies in a directory that does not exist"
+        raise UsageError(f"--output {output} {what}; name a file")
+    choose_device()
+    found = predict_files(run, inputs, array)
+    if probabilities and found.preprocessing.task == "regression":
+        raise UsageError(f"--probabilities: {run} is a regression, which has none")
+    text = as_csv(found, probabilities=probabilities).encode()
+    if output is None:
+        # Bytes: the CSV is UTF-8, whatever the terminal's encoding.
+        typer.echo(text, nl=False)
+        return
+    try:
+        write_atomic(output, text)
+    except OSError as error:
+        raise UsageError(f"--output {output} cannot be written: {error.strerror}") from error
+    console.stderr().print(f"{len(found.rows):,} predictions")

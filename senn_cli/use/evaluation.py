@@ -1,0 +1,178 @@
+"""A run's network measured on a part of its own data, or of another spec's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from senn_cli.data.dataset import Array, Dataset, Part
+from senn_cli.data.preprocessing import Preprocessing
+from senn_cli.data.registry import load_dataset
+from senn_cli.errors import DataError, RunError, UsageError
+from senn_cli.model import Model, load_model
+from senn_cli.runs.directory import RunDirectory
+from senn_cli.spec import DataSpec, load_spec
+from senn_cli.spec.data import CsvSpec
+from senn_cli.use.measures import Classification, Regression, classification, regression
+
+# Overrides that say where the same data lie; others may move examples between the parts.
+_PLACES = ("data.root", "data.path", "data.test_path")
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What was measured on what.
+
+    Attributes:
+      data: the spec that the data come from.
+      split: the part: train, validation or test.
+      measures: the figures.
+      notes: what to know before trusting them, as sentences.
+    """
+
+    data: Path
+    split: str
+    measures: Classification | Regression
+    notes: tuple[str, ...]
+
+
+def evaluate_run(
+    run: Path, data: Path | None = None, split: str = "test", overrides: Sequence[str] = ()
+) -> Evaluation:
+    """Measures the final network of a run; inputs are scaled as the run's were.
+
+    Args:
+      run: its directory.
+      data: a spec whose `data` section is used instead of the run's; its classes must be among the
+        run's (they are matched by name), its examples of the run's shape and type.
+      split: train, validation or test.
+      overrides: `data.key=value`, as `--set` takes them.
+
+    Raises:
+      RunError: no finished run, or its files are damaged.
+      UsageError: an override of something else than the data, or no such part.
+      SpecError, DataError: a spec or data that cannot be loaded, or that do not fit the run.
+    """
+    for text in overrides:
+        if text.partition("=")[0].split(".")[0].strip() != "data":
+            raise UsageError(
+                f"--set {text}: only the data can be changed here, by data.key=value",
+                hint="The network is the run's. Another spec's data are taken by --data SPEC.",
+            )
+    model = load_model(run)
+    file = data if data is not None else RunDirectory.open(run).spec_path
+    spec = load_spec(file, overrides)
+    dataset = load_dataset(spec.data, spec.seed)
+    part = dataset.parts.get(split)
+    if part is None:
+        raise UsageError(
+            f"the data of {file} have no {split} part, only {' and '.join(dataset.parts)}",
+            hint="Name one of them with --split.",
+        )
+    part = fitted(part, dataset, model.preprocessing, str(file))
+    notes = () if data is not None else _notes(dataset, model.preprocessing, overrides)
+    return Evaluation(file, split, measure(model, part, target_names(spec.data)), notes)
+
+
+def measure(
+    model: Model, part: Part, targets: Sequence[str] | None = None
+) -> Classification | Regression:
+    """The figures of `model` on `part`, whose labels are the model's.
+
+    Args:
+      targets: names of the targets of a regression; numbers from 1 where there are none.
+
+    Raises:
+      RunError: the network yields numbers that are not finite.
+    """
+    outputs = model.outputs(part.x)
+    bad = int((~np.isfinite(outputs).all(axis=1)).sum())
+    if bad:
+        raise RunError(f"the network's outputs are not finite for {bad} of {len(part)} examples")
+    how = model.preprocessing
+    if how.task == "classification":
+        return classification(outputs, part.y, how.classes)
+    count = outputs.shape[1]
+    names = targets if targets is not None and len(targets) == count else _numbers(count)
+    return regression(outputs, part.y, how.target_shift, how.target_scale, names)
+
+
+def fitted(part: Part, dataset: Dataset, how: Preprocessing, where: str) -> Part:
+    """`part` as examples of the run: of its shape, with its class numbers.
+
+    Args:
+      part: of `dataset`.
+      how: the run's preprocessing.
+      where: how to call the data in an error.
+
+    Raises:
+      DataError: another task, shape or type, a class that the run doesn't know, or another number
+        of targets.
+    """
+    if dataset.task != how.task:
+        raise DataError(f"{where}: the data are a {dataset.task}, but the run a {how.task}")
+    shape = part.x.shape[1:]
+    if _without_channel(shape) != _without_channel(how.shape):
+        raise DataError(
+            f"{where}: one example has the shape {shape}, but the run's have {how.shape}"
+        )
+    if str(part.x.dtype) != how.dtype:
+        raise DataError(
+            f"{where}: the inputs are {part.x.dtype}, but the run's are {how.dtype}",
+            hint="Store both alike, so that both have the same range of values.",
+        )
+    x = part.x.reshape(len(part), *how.shape)
+    if dataset.task == "regression":
+        if dataset.outputs != len(how.target_shift):
+            raise DataError(
+                f"{where}: {dataset.outputs} targets an example, but the run has "
+                f"{len(how.target_shift)}"
+            )
+        return Part(x, part.y, part.ids)
+    unknown = [name for name in dataset.classes if name not in how.classes]
+    if unknown:
+        raise DataError(
+            f"{where}: the run does not know {_some(unknown)}; its classes are {_some(how.classes)}"
+        )
+    numbers = np.array([how.classes.index(name) for name in dataset.classes], np.int32)
+    return Part(x, numbers[part.y], part.ids)
+
+
+def target_names(data: DataSpec) -> tuple[str, ...] | None:
+    """The names of the targets in a `data` section, None where they have none."""
+    if not isinstance(data, CsvSpec):
+        return None
+    return (data.target,) if isinstance(data.target, str) else tuple(data.target)
+
+
+def _notes(dataset: Dataset, how: Preprocessing, overrides: Sequence[str]) -> tuple[str, ...]:
+    found = []
+    moved = [text for text in overrides if text.partition("=")[0].strip() not in _PLACES]
+    if moved:
+        found.append(
+            f"with {' '.join(moved)} the parts may differ from the run's, so that examples which "
+            "it was trained on may be among these"
+        )
+    elif not (_same(dataset.shift, how.shift) and _same(dataset.scale, how.scale)):
+        found.append("the data are not those of the run: their scaling would be another one")
+    return tuple(found)
+
+
+def _same(ours: Array, theirs: Array) -> bool:
+    return ours.shape == theirs.shape and bool(np.allclose(ours, theirs, rtol=1e-5))
+
+
+def _without_channel(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return shape[:-1] if len(shape) == 3 and shape[-1] == 1 else shape
+
+
+def _numbers(count: int) -> tuple[str, ...]:
+    return tuple(str(i) for i in range(1, count + 1))
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:8])
+    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"

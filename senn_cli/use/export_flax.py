@@ -1,0 +1,72 @@
+"""`--format flax`: a module file that does not import this package, with weights and JSON beside.
+
+`network.py` is a copy of `senn_cli/use/standalone.py`, where its use is described.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+import sys
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from senn_cli.data.dataset import Array
+from senn_cli.errors import RunError
+from senn_cli.model import Model
+from senn_cli.use.bare import joined_kernels
+from senn_cli.use.loaded import Loaded
+
+
+def write(model: Model, about: Mapping[str, Any], stem: str) -> dict[str, bytes]:
+    """The files of the export by name; the names are fixed, as the files refer to each other."""
+    source = files("senn_cli.use").joinpath("standalone.py").read_bytes()
+    arrays = {
+        f"{name}.{leaf}": np.asarray(array, np.float32)
+        for name, leaves in joined_kernels(model).items()
+        for leaf, array in leaves.items()
+    }
+    packed = io.BytesIO()
+    np.savez(packed, allow_pickle=False, **arrays)
+    text = json.dumps(about, indent=2, ensure_ascii=False) + "\n"
+    return {"network.py": source, "weights.npz": packed.getvalue(), "network.json": text.encode()}
+
+
+def load(path: Path) -> Loaded:
+    """The network of the module file `path`, which must be one that `write` made: it is executed.
+
+    Raises:
+      RunError: its weights or its description are missing or damaged.
+    """
+    module = _imported(path)
+    try:
+        model = module.load(path.parent)
+    except Exception as error:  # a damaged archive can raise almost anything
+        raise RunError(f"the network in {path.parent} cannot be read: {error}") from error
+
+    def run(x: Array) -> tuple[Array, Array]:
+        return np.asarray(model.outputs(x)), np.asarray(model(x))
+
+    return run
+
+
+def _imported(path: Path) -> ModuleType:
+    name = "senn_exported_network"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise RunError(f"{path} is no Python module")
+    module = importlib.util.module_from_spec(spec)
+    # Flax looks the annotations of its modules up here while they are defined.
+    sys.modules[name] = module
+    try:
+        # Without a folder of compiled code beside the file.
+        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
+    finally:
+        del sys.modules[name]
+    return module

@@ -1,0 +1,211 @@
+"""`--format onnx`: one graph of plain operators, from examples as stored to answers.
+
+Input `examples`, float32 `(b, inputs)`; outputs `logits` and `probabilities`, or `outputs` and
+`predictions`. The description is in the model's metadata under `senn`, the names of the classes
+under `classes`, both as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from senn_cli.data.dataset import Array
+from senn_cli.errors import RunError
+from senn_cli.model import Model
+from senn_cli.nets.architecture import Architecture
+from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.use.about import read_description, result_names
+from senn_cli.use.bare import joined_kernels
+from senn_cli.use.extras import require
+from senn_cli.use.loaded import Loaded
+
+OPSET, IR_VERSION = 13, 8
+"""Old enough for most runtimes; nothing newer is used."""
+
+_PURPOSE = "the format onnx"
+
+
+class Graph:
+    """A graph under construction: operators in order, and the constants that they read."""
+
+    def __init__(self, onnx: Any) -> None:
+        self._onnx = onnx
+        self.nodes: list[Any] = []
+        self.constants: dict[str, Any] = {}
+
+    def constant(self, name: str, value: Any, dtype: Any = np.float32) -> str:
+        """A constant; its name."""
+        if name not in self.constants:
+            array = np.ascontiguousarray(value, dtype)
+            self.constants[name] = self._onnx.numpy_helper.from_array(array, name)
+        return name
+
+    def add(self, operator: str, *inputs: str, output: str = "", **attributes: Any) -> str:
+        """An operator with one output; the output's name."""
+        output = output or f"{operator.lower()}_{len(self.nodes)}"
+        node = self._onnx.helper.make_node(operator, list(inputs), [output], **attributes)
+        self.nodes.append(node)
+        return output
+
+
+def write(model: Model, about: Mapping[str, Any], stem: str) -> dict[str, bytes]:
+    """The files of the export by name."""
+    onnx = require("onnx", _PURPOSE)
+    require("onnx.numpy_helper", _PURPOSE)
+    require("onnxruntime", _PURPOSE)
+    how, architecture = model.preprocessing, model.architecture
+    graph = Graph(onnx)
+    x = "examples"
+    for operator, name, value in (("Sub", "shift", how.shift), ("Mul", "scale", how.scale)):
+        if value.size > 1:
+            value = np.broadcast_to(value, how.shape)
+        x = graph.add(operator, x, graph.constant(name, value.reshape(-1)))
+    raw, final = result_names(how.task)
+    _NETWORKS[architecture.kind](graph, model, x, raw)
+    if how.task == "classification":
+        graph.add("Softmax", raw, output=final, axis=1)
+    else:
+        centred = graph.add("Div", raw, graph.constant("target_scale", how.target_scale))
+        graph.add("Add", centred, graph.constant("target_shift", how.target_shift), output=final)
+
+    def value_info(name: str, width: int) -> Any:
+        return onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["b", width])
+
+    made = onnx.helper.make_model(
+        onnx.helper.make_graph(
+            graph.nodes,
+            "network",
+            [value_info("examples", architecture.inputs)],
+            [value_info(name, architecture.outputs) for name in (raw, final)],
+            list(graph.constants.values()),
+        ),
+        opset_imports=[onnx.helper.make_opsetid("", OPSET)],
+        ir_version=IR_VERSION,
+        producer_name="senn",
+        producer_version=about["senn"] or "",
+    )
+    onnx.helper.set_model_props(
+        made,
+        {
+            "senn": json.dumps(about, ensure_ascii=False),
+            "classes": json.dumps(how.classes, ensure_ascii=False),
+        },
+    )
+    onnx.checker.check_model(made, full_check=True)
+    return {f"{stem}.onnx": made.SerializeToString()}
+
+
+def _mlp(graph: Graph, model: Model, x: str, output: str) -> None:
+    """A fully connected network: its raw outputs get the name `output`."""
+    architecture = model.architecture
+    assert isinstance(architecture, Architecture)
+    for index in range(architecture.maps):
+        name = f"map_{index}"
+        leaves = model.params[name]
+        kernel = graph.constant(f"{name}.kernel", leaves["kernel"])
+        product = graph.add("MatMul", x, kernel)
+        last = index == architecture.maps - 1
+        bias = graph.constant(f"{name}.bias", leaves["bias"])
+        x = graph.add("Add", product, bias, output=output if last else "")
+        if not last:
+            leaves = model.params.get(f"activation_{index}", {})
+            x = _activation(graph, architecture.hidden[index].activation, x, index, leaves)
+
+
+def _activation(graph: Graph, kind: str, x: str, index: int, leaves: Mapping[str, Array]) -> str:
+    if kind != "rational":
+        return _plain_activation(graph, kind, x)
+    # alpha x + (beta + gamma x) / (1 + x^2), see senn_cli.nets.activation.
+    alpha, beta, gamma = (
+        graph.constant(f"activation_{index}.{name}", row)
+        for name, row in zip(("alpha", "beta", "gamma"), leaves["coefficients"], strict=True)
+    )
+    below = graph.add("Add", graph.add("Mul", x, x), graph.constant("one", [1.0]))
+    above = graph.add("Add", graph.add("Mul", x, gamma), beta)
+    return graph.add("Add", graph.add("Mul", x, alpha), graph.add("Div", above, below))
+
+
+def _plain_activation(graph: Graph, kind: str, x: str) -> str:
+    if kind == "tanh":
+        return graph.add("Tanh", x)
+    return graph.add("Mul", x, graph.add("Sigmoid", x))
+
+
+def _densenet(graph: Graph, model: Model, x: str, output: str) -> None:
+    """A DenseNet: its raw outputs get the name `output`."""
+    architecture, params = model.architecture, joined_kernels(model)
+    assert isinstance(architecture, DenseArchitecture)
+    shape = graph.constant("image", [-1, *architecture.image], np.int64)
+    x = graph.add("Transpose", graph.add("Reshape", x, shape), perm=[0, 3, 1, 2])
+    sizes = architecture.image[:2]
+    for number, layers in enumerate(architecture.blocks):
+        seen = [x]
+        for index, layer in enumerate(layers):
+            name = f"block_{number}/layer_{index}"
+            kernel = graph.constant(name, params[name]["kernel"].transpose(3, 2, 0, 1))
+            read = graph.add("Concat", *seen, axis=1) if len(seen) > 1 else seen[0]
+            z = graph.add("Conv", read, kernel, kernel_shape=[3, 3], pads=[1, 1, 1, 1])
+            seen.append(_plain_activation(graph, layer.activation, z))
+        x, sizes = _pooled(graph, architecture.pool, seen[-1], sizes)
+    mean = graph.add("ReduceMean", x, axes=[2, 3], keepdims=0)
+    product = graph.add("MatMul", mean, graph.constant("head.kernel", params["head"]["kernel"]))
+    graph.add("Add", product, graph.constant("head.bias", params["head"]["bias"]), output=output)
+
+
+def _pooled(graph: Graph, pool: str, x: str, sizes: tuple[int, int]) -> tuple[str, tuple[int, int]]:
+    """Pooling with stride 2 and SAME padding, and the height and width after it."""
+    window = 3 if pool == "max3s2" else 2
+    halves = (-(-sizes[0] // 2), -(-sizes[1] // 2))
+    rooms = [
+        max(2 * (half - 1) + window - size, 0) for half, size in zip(halves, sizes, strict=True)
+    ]
+    pads = [*(room // 2 for room in rooms), *(room - room // 2 for room in rooms)]
+    operator = "AveragePool" if pool == "mean2s2" else "MaxPool"  # neither counts the padding
+    made = graph.add(operator, x, kernel_shape=[window] * 2, strides=[2, 2], pads=pads)
+    return made, halves
+
+
+_NETWORKS: dict[str, Callable[[Graph, Model, str, str], None]] = {
+    "mlp": _mlp,
+    "densenet": _densenet,
+}
+
+
+def load(path: Path) -> Loaded:
+    """The network in a file that `write` made, run by onnxruntime on the CPU.
+
+    Raises:
+      UsageError: onnxruntime is not installed.
+      RunError: the file cannot be read, is damaged, or no export of this package.
+    """
+    runtime = require("onnxruntime", _PURPOSE)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error.strerror or error}") from error
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = 1  # more would go on spinning while nothing runs
+    try:
+        session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime has a type of its own for every kind of fault
+        reason = str(error).splitlines()[0]
+        raise RunError(f"{path} is no ONNX model, or damaged: {reason}") from error
+    metadata = session.get_modelmeta().custom_metadata_map
+    if "senn" not in metadata:
+        raise RunError(f"{path} has no metadata `senn`: it is no network that senn exported")
+    try:
+        _, how = read_description(metadata["senn"])
+    except ValueError as error:
+        raise RunError(f"{path}: metadata `senn`: {error}") from error
+    names = list(result_names(how.task))
+
+    def run(x: Array) -> tuple[Array, Array]:
+        outputs, answers = session.run(names, {"examples": x})
+        return np.asarray(outputs), np.asarray(answers)
+
+    return run

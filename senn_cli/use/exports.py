@@ -1,0 +1,190 @@
+"""Exporting a run: the files are written, loaded back, compared with the run, then put in place."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from senn_cli.data.dataset import Array
+from senn_cli.errors import RunError, UsageError
+from senn_cli.model import Model
+from senn_cli.use import export_flax, export_onnx, export_safetensors, export_stablehlo
+from senn_cli.use.about import describe
+from senn_cli.use.bare import without_buds
+from senn_cli.use.loaded import Loaded
+
+SAMPLE = 1000
+"""Inputs that an export is compared on."""
+
+BLOCK = 100
+"""Those compared at a time: the activations of a large network take gigabytes."""
+
+TOLERANCE = 1e-5
+"""The largest difference from the run, unless float32 itself is less exact; see `allowed`."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of export.
+
+    Attributes:
+      write: makes the files, the main one first, of a model, its description and a file's stem.
+      load: reads the main file back.
+      folder: whether it always is a folder.
+    """
+
+    write: Callable[[Model, Mapping[str, Any], str], dict[str, bytes]]
+    load: Callable[[Path], Loaded]
+    folder: bool = False
+
+
+FORMATS = {
+    "safetensors": Format(export_safetensors.write, export_safetensors.load),
+    "stablehlo": Format(export_stablehlo.write, export_stablehlo.load),
+    "onnx": Format(export_onnx.write, export_onnx.load),
+    "flax": Format(export_flax.write, export_flax.load, folder=True),
+}
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written.
+
+    Attributes:
+      files: the main one first.
+      size: of all files, bytes.
+      difference, rounding: of the export from the run, and of the run from float64; see `compare`.
+    """
+
+    files: tuple[Path, ...]
+    size: int
+    difference: float
+    rounding: float
+
+
+def export_model(
+    model: Model, name: str, kind: str, output: Path, *, replace: bool = False
+) -> Exported:
+    """Writes a model in one of `FORMATS`; nothing is left behind unless it agrees with `model`.
+
+    Args:
+      model: the run's network.
+      name: of the run.
+      kind: the format.
+      output: a directory, or the name of the main file (not for flax); a name without an ending is
+        a directory, which is made.
+      replace: whether files that are there are replaced.
+
+    Raises:
+      UsageError: a file is in the way, or a package is not installed.
+      RunError: it cannot be written, or what was written differs from the run.
+    """
+    form, model = FORMATS[kind], without_buds(model)
+    folder, stem = place(output, kind)
+    files = form.write(model, describe(model, name), stem)
+    targets = tuple(folder / file for file in files)
+    taken = [path for path in targets if path.exists()]
+    if taken and (not replace or any(path.is_dir() for path in taken)):
+        raise UsageError(
+            f"{taken[0]} exists already",
+            hint="Give another place with -o, or replace it with --force.",
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=".senn-export-", dir=folder))
+        try:
+            for file, content in files.items():
+                (scratch / file).write_bytes(content)
+            found, rounding = compare(model, form.load(scratch / targets[0].name))
+            if not found <= allowed(rounding):  # also for NaN
+                raise RunError(
+                    f"the network exported as {kind} differs from the run by {found:.2g}, more "
+                    f"than {allowed(rounding):.2g}; nothing was written"
+                )
+            for path in targets:
+                os.replace(scratch / path.name, path)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+    except OSError as error:
+        raise RunError(f"{folder} cannot be written: {error.strerror or error}") from error
+    return Exported(targets, sum(map(len, files.values())), found, rounding)
+
+
+def place(output: Path, kind: str) -> tuple[Path, str]:
+    """The folder that an export goes to, and the stem of its files.
+
+    Raises:
+      UsageError: a file where a folder is needed, or a name with another ending than the format's.
+    """
+    suffix = f".{kind}"
+    if output.is_dir() or not output.suffix:
+        folder, stem = output, "network"
+    elif FORMATS[kind].folder:
+        raise UsageError(f"-o {output}: the format {kind} writes several files; name a directory")
+    elif output.suffix != suffix:
+        raise UsageError(
+            f"-o {output}: a file of the format {kind} ends with {suffix}",
+            hint=f"For example `-o {output.stem}{suffix}`, or name a directory.",
+        )
+    else:
+        folder, stem = output.parent, output.stem
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"-o {output}: {folder} is a file, not a directory")
+    return folder, stem
+
+
+def compare(model: Model, loaded: Loaded, n: int = SAMPLE) -> tuple[float, float]:
+    """How far an export, and float32 itself, are from a model over `n` random inputs.
+
+    Inputs are standard normal after scaling; `n` is rounded up to whole blocks. Differences of the
+    outputs, and of the answers, are taken relative to the largest magnitude among an example's, or
+    to 1 where that is larger.
+
+    Returns:
+      The largest difference of the export from the run, and that of the run from the same network
+      computed in float64.
+    """
+    import jax
+
+    how = model.preprocessing
+    rng = np.random.default_rng(0)
+    exactly = jax.jit(model.network)
+    difference = rounding = 0.0
+    for _ in range(0, n, BLOCK):
+        normal = rng.standard_normal((BLOCK, *how.shape)).astype(np.float32)
+        examples = (normal / how.scale + how.shift).astype(np.float32).reshape(BLOCK, -1)
+        # A GPU's usual precision has ten bits in products, which nothing else could agree with.
+        with jax.default_matmul_precision("highest"):
+            run = model.outputs(examples)
+            found = loaded(examples)
+        with jax.enable_x64(True):
+            params = jax.tree.map(lambda array: np.asarray(array, np.float64), model.params)
+            exact = np.asarray(exactly(params, how.inputs(examples).astype(np.float64)))
+        # NumPy's maximum keeps NaN.
+        parts = (difference, _largest(run, found[0]), _largest(how.answers(run), found[1]))
+        difference = float(np.max(parts))
+        rounding = float(np.max((rounding, _largest(run, exact))))
+    return difference, rounding
+
+
+def allowed(rounding: float) -> float:
+    """The difference that an export may have where float32 rounds the run's outputs by so much.
+
+    A network of rational neurons can amplify rounding so that two orders of the same sums differ
+    by more than `TOLERANCE`; a faulty export differs by far more than the cap.
+    """
+    return min(max(TOLERANCE, 4 * rounding), 100 * TOLERANCE)
+
+
+def _largest(ours: Array, theirs: Array) -> float:
+    if ours.shape != theirs.shape:
+        return float("inf")
+    scale = np.maximum(1.0, np.abs(ours).max(axis=1, keepdims=True))
+    return float((np.abs(ours.astype(np.float64) - theirs) / scale).max())

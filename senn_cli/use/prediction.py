@@ -1,0 +1,117 @@
+"""The answers of a run's network to files, as a table in CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from senn_cli.data.dataset import Array
+from senn_cli.data.preprocessing import Preprocessing
+from senn_cli.errors import RunError
+from senn_cli.model import load_model
+from senn_cli.runs.directory import RunDirectory
+from senn_cli.spec import load_spec
+from senn_cli.use.evaluation import target_names
+from senn_cli.use.inputs import read_inputs
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Answers with where their examples came from.
+
+    Attributes:
+      preprocessing: of the run.
+      targets: names of the columns of a regression; empty for a classification.
+      names: the file of every example.
+      rows: its number within the file, from 0.
+      answers: class probabilities `(N, classes)`, or values `(N, targets)` in the targets' units.
+    """
+
+    preprocessing: Preprocessing
+    targets: tuple[str, ...]
+    names: tuple[str, ...]
+    rows: tuple[int, ...]
+    answers: Array
+
+
+def predict_files(run: Path, inputs: Sequence[Path], array: str | None = None) -> Predictions:
+    """The answers of the run's final network to every example in files and folders.
+
+    Args:
+      run: the run's directory.
+      inputs: see `senn_cli.use.inputs`.
+      array: the name of the array in archives.
+
+    Raises:
+      RunError: no finished run, its files are damaged, or an answer is not finite.
+      UsageError, DataError: inputs that cannot be read or do not fit the run.
+    """
+    model = load_model(run)
+    data = load_spec(RunDirectory.open(run).spec_path).data
+    names: list[str] = []
+    rows: list[int] = []
+    answers = [np.zeros((0, model.architecture.outputs), np.float32)]
+    for given in read_inputs(inputs, model.preprocessing, data, array):
+        names += given.names
+        rows += given.rows
+        answers.append(model(given.x))
+    found = np.concatenate(answers)
+    bad = np.flatnonzero(~np.isfinite(found).all(axis=1))
+    if len(bad):
+        first = int(bad[0])
+        raise RunError(
+            f"the network's answer to {names[first]}, row {rows[first]}, is not finite "
+            f"({len(bad)} of {len(found)})"
+        )
+    targets: tuple[str, ...] = ()
+    if model.preprocessing.task == "regression":
+        targets = target_names(data) or _numbered(model.architecture.outputs)
+    return Predictions(model.preprocessing, targets, tuple(names), tuple(rows), found)
+
+
+def as_csv(predictions: Predictions, *, probabilities: bool = False) -> str:
+    """A header, and a row for every example: its file, its number within it, and the answer.
+
+    The answer is the most probable class and its probability, or the value of every target.
+
+    Args:
+      probabilities: with a column `p_<class>` for every class.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    classes = predictions.preprocessing.classes
+    if predictions.preprocessing.task == "classification":
+        head = ["class", "probability"]
+        head += [f"p_{name}" for name in classes] if probabilities else []
+    else:
+        head = list(predictions.targets)
+    writer.writerow(["input", "row", *head])
+    for name, row, answer in zip(
+        predictions.names, predictions.rows, predictions.answers, strict=True
+    ):
+        cells = [_shortest(value) for value in answer]
+        if predictions.preprocessing.task == "classification":
+            best = int(answer.argmax())
+            cells = [classes[best], cells[best], *(cells if probabilities else [])]
+        writer.writerow([_decodable(name), str(row), *cells])
+    return text.getvalue()
+
+
+def _shortest(value: np.float32) -> str:
+    """The shortest text that gives the same float32 again."""
+    return str(np.float32(value))
+
+
+def _decodable(name: str) -> str:
+    """A file's name as UTF-8 can hold it: bytes that are no text are written as escapes."""
+    return os.fsencode(name).decode("utf-8", errors="backslashreplace")
+
+
+def _numbered(count: int) -> tuple[str, ...]:
+    return ("prediction",) if count == 1 else tuple(f"prediction_{i + 1}" for i in range(count))

@@ -1,0 +1,172 @@
+"""A trained network that needs JAX, Flax and NumPy alone, and the two files beside this one.
+
+    import network
+
+    model = network.load()
+    answers = model(examples)           # class probabilities, or predictions
+    outputs = model.outputs(examples)   # logits, or scaled predictions
+    model.classes                       # names of the classes in the order of the outputs
+
+Examples are as the data set has them (pixels, not scaled ones), stacked along the first axis.
+`weights.npz` holds the parameters, `network.json` the architecture and how examples are scaled.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+class Rational(nn.Module):
+    """alpha x + (beta + gamma x) / (1 + x^2), with coefficients for every neuron."""
+
+    @nn.compact
+    def __call__(self, x: jax.Array) -> jax.Array:
+        """The activations of pre-activations `(N, n)`."""
+        shape = (3, x.shape[-1])
+        alpha, beta, gamma = self.param("coefficients", nn.initializers.normal(1.0), shape)
+        activations: jax.Array = alpha * x + (beta + gamma * x) / (1.0 + x * x)
+        return activations
+
+
+def activate(kind: str, x: jax.Array) -> jax.Array:
+    """The activation functions without coefficients."""
+    return nn.silu(x) if kind == "silu" else jnp.tanh(x)
+
+
+class MLP(nn.Module):
+    """A fully connected network.
+
+    Attributes:
+      hidden: width and activation of every hidden layer.
+      outputs: the number of outputs.
+    """
+
+    hidden: Sequence[tuple[int, str]]
+    outputs: int
+
+    @nn.compact
+    def __call__(self, x: jax.Array) -> jax.Array:
+        """Raw outputs of scaled, flattened examples `(N, inputs)`."""
+        for index, (width, kind) in enumerate(self.hidden):
+            x = nn.Dense(width, name=f"map_{index}")(x)
+            if kind == "rational":
+                x = Rational(name=f"activation_{index}")(x)
+            else:
+                x = activate(kind, x)
+        result: jax.Array = nn.Dense(self.outputs, name=f"map_{len(self.hidden)}")(x)
+        return result
+
+
+class DenseNet(nn.Module):
+    """Blocks of 3x3 convolutions, each of which reads the block's input and the layers before it.
+
+    Attributes:
+      image: height, width and channels.
+      blocks: channels and activation of every layer of every block.
+      outputs: the number of outputs.
+      pool: what follows every block: max3s2, max2s2 or mean2s2.
+    """
+
+    image: tuple[int, int, int]
+    blocks: Sequence[Sequence[tuple[int, str]]]
+    outputs: int
+    pool: str
+
+    @nn.compact
+    def __call__(self, x: jax.Array) -> jax.Array:
+        """Raw outputs of scaled, flattened images `(N, inputs)`."""
+        x = x.reshape(-1, *self.image)
+        for number, layers in enumerate(self.blocks):
+            seen = x
+            for index, (channels, kind) in enumerate(layers):
+                name = f"block_{number}/layer_{index}"
+                x = activate(kind, nn.Conv(channels, (3, 3), use_bias=False, name=name)(seen))
+                seen = jnp.concatenate([seen, x], axis=3)
+            window = (3, 3) if self.pool == "max3s2" else (2, 2)
+            if self.pool == "mean2s2":
+                x = nn.avg_pool(x, window, (2, 2), "SAME", count_include_pad=False)
+            else:
+                x = nn.max_pool(x, window, (2, 2), "SAME")
+        result: jax.Array = nn.Dense(self.outputs, name="head")(x.mean(axis=(1, 2)))
+        return result
+
+
+class Model:
+    """The network with its parameters and its preprocessing."""
+
+    def __init__(self, network: nn.Module, params: Any, preprocessing: dict[str, Any]) -> None:
+        self.network, self.params = network, params
+        self.regression = preprocessing["task"] == "regression"
+        self.shape = tuple(preprocessing["shape"])
+        self.classes = tuple(preprocessing["classes"])
+        self._shift, self._scale, self._target_shift, self._target_scale = (
+            np.asarray(preprocessing[name], np.float32)
+            for name in ("shift", "scale", "target_shift", "target_scale")
+        )
+        self._apply = jax.jit(lambda params, x: network.apply({"params": params}, x))
+
+    def outputs(self, x: Any) -> jax.Array:
+        """Logits, or scaled predictions, of examples `(N, *shape)` or flattened ones."""
+        x = np.asarray(x, np.float32).reshape(-1, *self.shape)
+        inputs = (x - self._shift) * self._scale
+        outputs: jax.Array = self._apply(self.params, inputs.reshape(len(x), -1))
+        return outputs
+
+    def __call__(self, x: Any) -> jax.Array:
+        """Class probabilities, or predictions in the targets' units."""
+        outputs = self.outputs(x)
+        if self.regression:
+            return outputs / self._target_scale + self._target_shift
+        return jax.nn.softmax(outputs, axis=-1)
+
+
+def build(architecture: dict[str, Any]) -> nn.Module:
+    """The network of an architecture as `network.json` describes it."""
+
+    def layers(described: Sequence[dict[str, Any]]) -> tuple[tuple[int, str], ...]:
+        return tuple((layer["width"], layer["activation"]) for layer in described)
+
+    if architecture["kind"] == "mlp":
+        return MLP(layers(architecture["hidden"]), architecture["outputs"])
+    height, width, channels = architecture["image"]
+    blocks = tuple(map(layers, architecture["blocks"]))
+    return DenseNet(
+        (height, width, channels), blocks, architecture["outputs"], architecture["pool"]
+    )
+
+
+def load(directory: str | Path | None = None) -> Model:
+    """The trained network.
+
+    Args:
+      directory: where `weights.npz` and `network.json` are; beside this file by default.
+
+    Raises:
+      ValueError: the two files don't fit together.
+    """
+    place = Path(__file__).parent if directory is None else Path(directory)
+    described = json.loads((place / "network.json").read_text(encoding="utf-8"))
+    preprocessing = described["preprocessing"]
+    network = build(described["architecture"])
+    params: dict[str, dict[str, jax.Array]] = {}
+    # Opened here, as np.load leaves a file open when it turns out to be damaged.
+    with (
+        (place / "weights.npz").open("rb") as file,
+        np.load(file, allow_pickle=False) as arrays,
+    ):
+        for name in arrays.files:
+            part, leaf = name.split(".")
+            params.setdefault(part, {})[leaf] = jnp.asarray(arrays[name])
+    size = int(np.prod(preprocessing["shape"]))
+    wanted = jax.eval_shape(network.init, jax.random.key(0), jnp.zeros((1, size), jnp.float32))
+    if jax.tree.map(jnp.shape, params) != jax.tree.map(jnp.shape, wanted["params"]):
+        raise ValueError(f"{place}: weights.npz and network.json do not fit together")
+    return Model(network, params, preprocessing)

@@ -1,0 +1,162 @@
+"""Inputs of every kind give the answers that the network gives to their arrays."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import senn_cli
+from senn_cli.errors import DataError, RunError, UsageError
+from senn_cli.use import inputs
+from senn_cli.use.prediction import as_csv, predict_files
+from tests.use.made import made_run, table
+
+Image = pytest.importorskip("PIL.Image")
+CLASSES = "{source: csv, path: table.csv, target: kind}"
+VALUES = "{source: csv, path: table.csv, target: [near, far], task: regression}"
+
+
+def without(path: Path, *names: str) -> Path:
+    rows = list(csv.reader(io.StringIO(path.read_text())))
+    keep = [i for i, name in enumerate(rows[0]) if name not in names]
+    path.write_text("\n".join(",".join(row[i] for i in keep) for row in rows) + "\n")
+    return path
+
+
+def rows_of(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("kinds")
+    without(table(folder / "table.csv"), "near", "far")
+    return made_run(folder / "run", CLASSES)
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on gray images of 6x6 pixels in two classes."""
+    folder = tmp_path_factory.mktemp("images")
+    x = np.random.default_rng(0).integers(0, 256, (40, 6, 6)).astype(np.uint8)
+    np.savez(folder / "a.npz", pixels=x, y=np.array(["cat", "dog"] * 20))
+    return made_run(folder / "run", "{source: npz, path: a.npz, inputs: pixels}")
+
+
+def test_a_table_round_trip(kinds: Path, tmp_path: Path) -> None:
+    x = np.random.default_rng(1).normal(size=(7, 2)).astype(np.float32)
+    expected = senn_cli.load(kinds)(x)
+    lines = [f"{b!r},{a!r}" for a, b in x.astype(float).tolist()]
+    path = tmp_path / "new.csv"
+    path.write_text("b,a\n" + "\n".join(lines))  # the run's own order is a, b
+    found = rows_of(as_csv(predict_files(kinds, [path]), probabilities=True))
+    assert [row["row"] for row in found] == list("0123456")
+    assert {row["input"] for row in found} == {str(path)}
+    for row, p in zip(found, expected, strict=True):
+        assert row["class"] == ("egg", "ham", "sun")[p.argmax()]
+        assert float(row["probability"]) == pytest.approx(p.max(), rel=1e-6)
+        values = [float(row[f"p_{name}"]) for name in ("egg", "ham", "sun")]
+        assert values == pytest.approx(p.tolist(), rel=1e-6)
+
+
+def test_the_runs_own_table_with_its_target(kinds: Path) -> None:
+    found = predict_files(kinds, [kinds.parent / "table.csv"])
+    assert len(found.answers) == 60
+
+
+def test_columns_are_taken_in_order_where_the_runs_table_is_gone(tmp_path: Path) -> None:
+    own = without(table(tmp_path / "table.csv"), "near", "far")
+    run = made_run(tmp_path / "run", CLASSES)
+    known = predict_files(run, [own]).answers
+    own.rename(tmp_path / "moved.csv")
+    np.testing.assert_array_equal(predict_files(run, [tmp_path / "moved.csv"]).answers, known)
+    (tmp_path / "short.csv").write_text("a\n1\n")
+    with pytest.raises(DataError, match="1 columns of features, but the run has 2"):
+        predict_files(run, [tmp_path / "short.csv"])
+
+
+def test_values_are_in_the_units_of_the_targets(tmp_path: Path) -> None:
+    without(table(tmp_path / "table.csv"), "kind")
+    run = made_run(tmp_path / "run", VALUES)
+    np.save(tmp_path / "x.npy", np.array([[0.0, 10.0], [1.0, 9.0]]))
+    text = as_csv(predict_files(run, [tmp_path / "x.npy"]))
+    found = rows_of(text)
+    expected = senn_cli.load(run)(np.array([[0.0, 10.0], [1.0, 9.0]]))
+    assert text.splitlines()[0] == "input,row,near,far"
+    got = [[float(row["near"]), float(row["far"])] for row in found]
+    np.testing.assert_allclose(got, expected, rtol=1e-6)
+    assert min(row[1] for row in got) > 500  # `far` is 1000 or so
+
+
+def test_targets_without_names(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "run", "{source: regression, train: 20, test: 5}")
+    np.savez(tmp_path / "x.npz", x=np.zeros(3))
+    text = as_csv(predict_files(run, [tmp_path / "x.npz"]))
+    assert text.splitlines()[0] == "input,row,prediction"
+    assert len(text.splitlines()) == 4
+
+
+def test_arrays_and_images_alike(
+    images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inputs, "IMAGES", 2)
+    x = np.random.default_rng(2).integers(0, 256, (5, 6, 6)).astype(np.uint8)
+    np.savez(tmp_path / "x.npz", pixels=x, other=x[:1])
+    (tmp_path / "pictures").mkdir()
+    for i, pixels in enumerate(x):
+        Image.fromarray(pixels).save(tmp_path / "pictures" / f"{i}.png")
+    header = ",".join(f"p{i}" for i in range(36))
+    lines = [",".join(map(str, row)) for row in x.reshape(5, 36).tolist()]
+    (tmp_path / "x.csv").write_text("\n".join([header, *lines]))
+    expected = senn_cli.load(images)(x)
+    for given in ("x.npz", "pictures", "x.csv"):
+        found = predict_files(images, [tmp_path / given])
+        np.testing.assert_allclose(found.answers, expected, rtol=1e-5, atol=1e-7)
+    found = predict_files(images, [tmp_path / "pictures" / "3.png", tmp_path / "x.npz"])
+    assert found.names[0].endswith("3.png")
+    assert found.rows == (0, 0, 1, 2, 3, 4)
+    np.testing.assert_allclose(found.answers[0], expected[3], rtol=1e-5)
+    assert len(predict_files(images, [tmp_path / "x.npz"], "other").answers) == 1
+
+
+def test_a_table_of_pixels_has_integers(images: Path, tmp_path: Path) -> None:
+    header = ",".join(f"p{i}" for i in range(36))
+    for value, message in (("0.5", "integers from 0 to 255"), ("256", "stands 256")):
+        (tmp_path / "x.csv").write_text(header + "\n" + ",".join([value] * 36))
+        with pytest.raises(DataError, match=message):
+            predict_files(images, [tmp_path / "x.csv"])
+
+
+def test_images_for_a_table_and_for_the_digits(kinds: Path, tmp_path: Path) -> None:
+    Image.fromarray(np.zeros((8, 8), np.uint8)).save(tmp_path / "a.png")
+    with pytest.raises(DataError, match="no 8-bit images"):
+        predict_files(kinds, [tmp_path / "a.png"])
+    run = made_run(tmp_path / "run", "{source: digits, subset: 100}")
+    with pytest.raises(DataError, match="values from 0 to 16"):
+        predict_files(run, [tmp_path / "a.png"])
+
+
+def test_inputs_that_are_none(kinds: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"none\.npy does not exist"):
+        predict_files(kinds, [tmp_path / "none.npy"])
+    (tmp_path / "a.txt").touch()
+    with pytest.raises(
+        UsageError, match=r"a\.txt: an input is a folder of images or ends with one"
+    ):
+        predict_files(kinds, [tmp_path / "a.txt"])
+
+
+def test_an_answer_that_is_not_finite(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "run")
+    np.save(tmp_path / "x.npy", np.array([[0.0, 0.0], [3.4e38, 3.4e38]]))
+    with pytest.raises(RunError, match=r"x\.npy, row 1, is not finite \(1 of 2\)"):
+        predict_files(run, [tmp_path / "x.npy"])
+
+
+def test_no_examples_give_a_header_alone(kinds: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.zeros((0, 2)))
+    assert as_csv(predict_files(kinds, [tmp_path / "x.npy"])) == "input,row,class,probability\n"
