@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from senn_cli.spec import Spec
     from senn_cli.training.run import Run
 
-__all__ = ["load", "load_spec", "resume", "train"]
+__all__ = ["load", "load_spec", "resume", "train", "transfer"]
 
 
 def load_spec(path: str | Path, overrides: Sequence[str] = ()) -> Spec:
@@ -48,20 +48,33 @@ def train(
     """
     from senn_cli.training.run import train_run
 
-    if isinstance(spec, dict):
-        import json
-
-        from senn_cli.spec import parse_spec
-
-        # JSON is YAML 1.2, and leaves no doubt about what is a text.
-        text = json.dumps({"name": "run", **spec}, indent=2, default=_plain)
-        spec = parse_spec(text, "<spec>", Path.cwd(), overrides)
-    elif isinstance(spec, str | Path):
-        spec = load_spec(spec, overrides)
-    elif overrides:
-        raise ValueError("overrides need a path or a mapping, not a ready Spec")
     directory = None if run_directory is None else Path(run_directory)
-    return train_run(spec, root=Path(root), run_directory=directory)
+    return train_run(_spec(spec, overrides), root=Path(root), run_directory=directory)
+
+
+def transfer(
+    origin: str | Path,
+    spec: Spec | str | Path | dict[str, Any],
+    *,
+    overrides: Sequence[str] = (),
+    root: str | Path = "runs",
+    run_directory: str | Path | None = None,
+) -> Run:
+    """Trains as `spec` describes, from the network of another run, as `senn transfer` does.
+
+    Args:
+      origin: a run directory, one of its checkpoints, or its `weights`.
+      spec, overrides, root, run_directory: as for `train`.
+
+    Raises:
+      SennError: as the command line would report, see `senn_cli.errors`.
+    """
+    from senn_cli.training.transfer import transfer_run
+
+    directory = None if run_directory is None else Path(run_directory)
+    return transfer_run(
+        _spec(spec, overrides), Path(origin), root=Path(root), run_directory=directory
+    )
 
 
 def resume(
@@ -100,6 +113,23 @@ def load(run: str | Path) -> Model:
     from senn_cli.model import load_model
 
     return load_model(Path(run))
+
+
+def _spec(spec: Spec | str | Path | dict[str, Any], overrides: Sequence[str]) -> Spec:
+    """The spec that `train` was given in one of its forms."""
+    if isinstance(spec, dict):
+        import json
+
+        from senn_cli.spec import parse_spec
+
+        # JSON is YAML 1.2, and leaves no doubt about what is a text.
+        text = json.dumps({"name": "run", **spec}, indent=2, default=_plain)
+        return parse_spec(text, "<spec>", Path.cwd(), overrides)
+    if isinstance(spec, str | Path):
+        return load_spec(spec, overrides)
+    if overrides:
+        raise ValueError("overrides need a path or a mapping, not a ready Spec")
+    return spec
 
 
 def _plain(value: Any) -> Any:

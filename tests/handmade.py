@@ -122,6 +122,7 @@ def record(
         environment={},
         metrics=tuple(map(dict, metrics)),
         history=tuple(map(dict, history)),
+        origin=None,
         summary=None,
         resumed=(),
         status="interrupted",

@@ -2,9 +2,9 @@
 
 A map reads n_a rows a and yields n_s pre-activations; dW (n_a, n_s) is the loss's gradient with
 respect to its whole kernel. The weights of unused rows are zero, but they receive gradient, and A
-(n_a, n_a) covers used and unused rows alike. A feature p is a group of rows: one of a dense map,
-nine of a 3x3 convolution. Subscript c means the used rows (without p, where p is used itself). A and
-S stand for damped factors; M_f is the block of rows of feature f of a matrix M.
+(n_a, n_a) covers used and unused rows alike. A feature p is a group of G rows: one of a dense map,
+nine of a 3x3 convolution. Subscript c means the used rows (without p, where p is used itself). A
+and S stand for the damped factors.
 
 **Unused features** (Theorem 2 and its corollary). With the residual gradient
 
@@ -34,6 +34,11 @@ Sigma_pp^-1 (Sigma dW)_p. With U = Sigma dW - W S on the used rows, R'_p = Sigma
 With N = Sigma dW S^-1, the step of the natural gradient, U S^-1 = N - W: the cost is the squared
 length of where the model wants the weights of p to be, W_p - N_p, and so zero for a feature that
 the optimum does without. No inverse but Sigma, S^-1 and blocks of a feature's size is needed.
+
+**Noise.** All scores are quadratic in dW, so noise in dW raises them: by G n_s / N for a feature,
+where dW is a mean over N examples with noise of second moment A (x) S. That may well be more than
+a threshold. Given two averages of dW over different batches, `gradient` and `other`, each product
+pairs one with the other and has no such term in its expectation; a score may then be negative.
 """
 
 from __future__ import annotations
@@ -43,8 +48,8 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.linalg import cho_factor, cho_solve
 
+from senn_cli.curvature import tracked
 from senn_cli.curvature.kronecker import SMALLEST
 
 
@@ -72,6 +77,23 @@ class Consumer(NamedTuple):
     used: jax.Array
 
 
+def consumer(settings: tracked.TrackSettings, pair: tracked.Pair, gradient: jax.Array) -> Consumer:
+    """A map from its tracked factors and `gradient`, dW over all rows `(n_a, n_s)`.
+
+    The damping is that of the tracking, for used and unused rows alike. Average dW with
+    `tracked.average` and the ages of the factors' rows: scores divide one by the other.
+    """
+    return Consumer(
+        a=pair.a.moment,
+        ridge=jnp.full(pair.a.ages.shape, pair.a.ridge),
+        a_inverse=tracked.inverse(settings, pair.a),
+        s=tracked.damped_moment(pair.s),
+        s_inverse=tracked.inverse(settings, pair.s),
+        gradient=gradient,
+        used=pair.a.used,
+    )
+
+
 class Removal(NamedTuple):
     """What it costs to remove each of F features, `(F,)` each; 0 for features not in use.
 
@@ -96,9 +118,23 @@ def features_used(consumer: Consumer, groups: jax.Array) -> jax.Array:
     return consumer.used[groups[:, 0]]
 
 
-def traces(matrices: jax.Array, inner: jax.Array) -> jax.Array:
-    """Tr[M^-1 Q] for positive definite M and any Q, both `(F, G, G)`; `(F,)`."""
-    return jnp.trace(cho_solve(cho_factor(matrices), inner), axis1=-2, axis2=-1)
+def inverse_blocks(matrices: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """The inverses `(F, G, G)` of symmetric positive definite `matrices`, and which are such.
+
+    Gauss-Jordan elimination of all F at once, in G steps without pivoting, which a positive
+    definite matrix does not need; its pivots are positive, and only its. Rather than batched
+    LAPACK calls, which are slow for many small matrices, and which on a CPU can wait for each other
+    for ever where several of them are independent.
+    """
+    definite = jnp.ones(matrices.shape[0], bool)
+    for k in range(matrices.shape[1]):
+        pivot = matrices[:, k, k]
+        definite &= pivot > 0
+        row = (matrices[:, k, :] / pivot[:, None]).at[:, k].set(1.0 / pivot)
+        column = matrices[:, :, k].at[:, k].set(0.0)
+        matrices = matrices.at[:, :, k].set(0.0) - column[:, :, None] * row[:, None, :]
+        matrices = matrices.at[:, k, :].set(row)
+    return matrices, definite
 
 
 def natural_step(consumer: Consumer) -> jax.Array:
@@ -106,26 +142,36 @@ def natural_step(consumer: Consumer) -> jax.Array:
     return consumer.a_inverse @ consumer.gradient @ consumer.s_inverse
 
 
-def eta(consumer: Consumer) -> jax.Array:
-    """The score of the used rows, Tr[A_cc^-1 dW_c S^-1 dW_c^T]: half of what a step may gain."""
-    return jnp.sum(natural_step(consumer) * consumer.gradient)
+def eta(consumer: Consumer, other: jax.Array | None = None) -> jax.Array:
+    """The score of the used rows, Tr[A_cc^-1 dW_c S^-1 dW_c^T]: twice what the best step gains.
+
+    `other` (n_a, n_s): dW of other batches, against the bias by noise.
+    """
+    return jnp.sum(natural_step(consumer) * (consumer.gradient if other is None else other))
 
 
 def residual_gradient(consumer: Consumer) -> jax.Array:
-    """dW - A_:c A_cc^-1 dW_c, `(n_a, n_s)`, zero on used rows: what no used row accounts for."""
+    """What no used row accounts for, dW - A_:c A_cc^-1 dW_c, zero on used rows; `(n_a, n_s)`."""
     explained = consumer.a @ (consumer.a_inverse @ consumer.gradient)
     return jnp.where(consumer.used[:, None], 0.0, consumer.gradient - explained)
 
 
-def _gain(consumer: Consumer, groups: jax.Array, power: jax.Array, live: jax.Array) -> jax.Array:
-    """Tr[power^-1 R S^-1 R^T] of the features where `live`, else 0; `(F,)`."""
+def _gain(
+    consumer: Consumer,
+    groups: jax.Array,
+    power: jax.Array,
+    live: jax.Array,
+    other: jax.Array | None,
+) -> jax.Array:
+    """Tr[power^-1 R S^-1 R'^T] of the features where `live`, else 0; `(F,)`."""
     residual = residual_gradient(consumer)
-    inner = jnp.einsum(
-        "fgs,fhs->fgh", residual[groups], (residual @ consumer.s_inverse)[groups]
-    )
+    paired = residual
+    if other is not None:
+        paired = residual_gradient(consumer._replace(gradient=other))
+    inner = jnp.einsum("fgs,fhs->fgh", residual[groups], (paired @ consumer.s_inverse)[groups])
     unit = jnp.eye(groups.shape[1], dtype=power.dtype)
-    score = traces(jnp.where(live[:, None, None], power, unit), inner)
-    return jnp.where(live, jnp.maximum(score, 0.0), 0.0)
+    inverses, _ = inverse_blocks(jnp.where(live[:, None, None], power, unit))
+    return jnp.where(live, jnp.sum(inverses * inner, axis=(1, 2)), 0.0)
 
 
 def _power(consumer: Consumer, groups: jax.Array) -> jax.Array:
@@ -140,20 +186,26 @@ def _dormant(consumer: Consumer, groups: jax.Array) -> jax.Array:
     return ~features_used(consumer, groups) & seen
 
 
-def dormant_gain(consumer: Consumer, groups: jax.Array) -> jax.Array:
+def dormant_gain(
+    consumer: Consumer, groups: jax.Array, other: jax.Array | None = None
+) -> jax.Array:
     """Theorem 2's lower bound on the score increase of every unused feature, `(F,)`.
 
     0 for features in use, and for those that never were active (as right after padding). Costs
-    O(n_a^2 n_s) and a Cholesky factorisation of G x G a feature.
+    O(n_a^2 n_s) and the inversion of a G x G matrix a feature.
 
     Args:
       consumer: the map.
       groups: the rows of every feature, int `(F, G)`; rows of no feature (a bias) are left alone.
+      other: dW of other batches `(n_a, n_s)`, against the bias by noise.
     """
-    return _gain(consumer, groups, _power(consumer, groups), _dormant(consumer, groups))
+    live = _dormant(consumer, groups)
+    return _gain(consumer, groups, _power(consumer, groups), live, other)
 
 
-def dormant_gain_exact(consumer: Consumer, groups: jax.Array) -> jax.Array:
+def dormant_gain_exact(
+    consumer: Consumer, groups: jax.Array, other: jax.Array | None = None
+) -> jax.Array:
     """The score increase of every unused feature by the Schur complement, `(F,)`; O(n_a^3).
 
     At least `dormant_gain` where `a_inverse` belongs to `a`. Where it lags behind, or rows have
@@ -166,45 +218,43 @@ def dormant_gain_exact(consumer: Consumer, groups: jax.Array) -> jax.Array:
     # Symmetric in exact arithmetic.
     schur = power - 0.5 * (explained + jnp.swapaxes(explained, 1, 2))
     unit = jnp.eye(groups.shape[1], dtype=power.dtype)
-    # NaN in a Cholesky factor is how a matrix that is not positive definite shows.
-    factors = jnp.linalg.cholesky(jnp.where(live[:, None, None], schur, unit))
-    sound = jnp.all(jnp.isfinite(factors), axis=(1, 2))
-    return _gain(consumer, groups, jnp.where(sound[:, None, None], schur, power), live)
+    _, sound = inverse_blocks(jnp.where(live[:, None, None], schur, unit))
+    return _gain(consumer, groups, jnp.where(sound[:, None, None], schur, power), live, other)
 
 
-def removal(consumer: Consumer, kernel: jax.Array, groups: jax.Array) -> Removal:
+def removal(
+    consumer: Consumer, kernel: jax.Array, groups: jax.Array, other: jax.Array | None = None
+) -> Removal:
     """What it costs to remove every used feature, each on its own; derivation above.
 
     Args:
       consumer: the map.
       kernel: W, `(n_a, n_s)`; entries of unused rows and outputs are ignored.
       groups: the rows of every feature, int `(F, G)`.
+      other: dW of other batches `(n_a, n_s)`, against the bias by noise.
     """
     live = features_used(consumer, groups)
     where = live[:, None, None]
     unit = jnp.eye(groups.shape[1], dtype=kernel.dtype)
     w = jnp.where(consumer.used[:, None], kernel, 0.0)
-    half = consumer.a_inverse @ consumer.gradient
-    u = half - w @ consumer.s
-    sigma = cho_factor(jnp.where(where, blocks(consumer.a_inverse, groups), unit))
+    bend = w @ consumer.s
+    schur, _ = inverse_blocks(jnp.where(where, blocks(consumer.a_inverse, groups), unit))
 
     def schur_times(rows: jax.Array) -> jax.Array:
-        """Ahat_p X_p for every feature: `(F, G, n_s)` to the same."""
-        return cho_solve(sigma, rows)
+        """Ahat_p X_p for every feature, from X `(n_a, n_s)`: `(F, G, n_s)`."""
+        return jnp.einsum("fgh,fhs->fgs", schur, rows[groups])
 
-    residual = schur_times(u[groups])
-    weighted = (u @ consumer.s_inverse)[groups]
-    cost = jnp.sum(residual * weighted, axis=(1, 2))
-    of_lower = jnp.einsum("fgs,fht,st->fgh", residual, residual, consumer.s_inverse)
-    lower = traces(jnp.where(where, _power(consumer, groups), unit), of_lower)
-    rows, now = w[groups], schur_times(half[groups])
-    bend = schur_times((w @ consumer.s)[groups])
-    change = jnp.sum(rows * (0.5 * bend - now), axis=(1, 2))
-    return Removal(
-        cost=jnp.where(live, jnp.maximum(cost, 0.0), 0.0),
-        lower=jnp.where(live, jnp.maximum(lower, 0.0), 0.0),
-        loss_change=jnp.where(live, change, 0.0),
-    )
+    first = consumer.a_inverse @ consumer.gradient
+    second = first if other is None else consumer.a_inverse @ other
+    one, two = first - bend, second - bend
+    residual, solved = schur_times(one), two @ consumer.s_inverse
+    cost = jnp.sum(residual * solved[groups], axis=(1, 2))
+    inner = jnp.einsum("fgs,fhs->fgh", residual, schur_times(solved))
+    power, _ = inverse_blocks(jnp.where(where, _power(consumer, groups), unit))
+    lower = jnp.sum(power * inner, axis=(1, 2))
+    # -Tr[R^T W] + Tr[W^T Ahat W S] / 2, linear in dW: the mean of both is as good as either.
+    change = jnp.sum(w[groups] * schur_times(0.5 * (bend - first - second)), axis=(1, 2))
+    return Removal(*(jnp.where(live, x, 0.0) for x in (cost, lower, change)))
 
 
 def compensation(
@@ -243,6 +293,6 @@ def compensation(
 
 def compensated(kernel: np.ndarray, combination: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """The kernel `(n_a, n_s)` after removing `rows` (G,), compensated by `combination` (n_a, G)."""
-    result = kernel + (combination @ kernel[rows]).astype(kernel.dtype)
+    result: np.ndarray = kernel + (combination @ kernel[rows]).astype(kernel.dtype)
     result[rows] = 0.0
     return result

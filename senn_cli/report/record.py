@@ -31,6 +31,7 @@ class Record:
       environment: versions, devices, command; empty where it was not written.
       metrics: a row an evaluation, in order.
       history: a line a decision, in order.
+      origin: what the history begins with where the network came from another run, else None.
       summary: the result, or None while there is none.
       resumed: a line a resumption.
       status: whether a process still trains it, and else how it ended.
@@ -42,6 +43,7 @@ class Record:
     environment: dict[str, Any]
     metrics: tuple[dict[str, Any], ...]
     history: tuple[dict[str, Any], ...]
+    origin: dict[str, Any] | None
     summary: dict[str, Any] | None
     resumed: tuple[dict[str, Any], ...]
     status: Status
@@ -107,7 +109,8 @@ def read_record(path: Path, step: int | None = None) -> Record:
         spec=plain_spec(directory.spec_path),
         environment=directory.environment() or {},
         metrics=tuple(metrics),
-        history=tuple(history),
+        history=tuple(event for event in history if "origin" not in event),
+        origin=next((event["origin"] for event in history if "origin" in event), None),
         summary=summary,
         resumed=tuple(directory.resumptions()),
         status=status_of(live, summary),

@@ -5,6 +5,7 @@
 | `spec.yaml` | the resolved spec with every default; it can be run again as it is |
 | `environment.json` | versions, devices, commit, command |
 | `preprocessing.json` | how examples become network inputs, and outputs answers |
+| `transfer.json` | where a transferred network came from, and what became of its arrays |
 | `metrics.jsonl` | one row an evaluation |
 | `history.jsonl` | one growth event a line, rejections included |
 | `summary.json` | the result, written once at the end |

@@ -17,6 +17,7 @@ from senn_cli.spec.optimizer import NaturalGradientSpec, OptimizerSpec
 from senn_cli.spec.record import RecordSpec
 from senn_cli.spec.track import TrackSpec
 from senn_cli.spec.training import TrainingSpec
+from senn_cli.spec.transfer import TransferSpec, transfer_faults
 
 # A run directory's name is made of it, and file systems stop at 255 bytes.
 _LONGEST_NAME = 120
@@ -87,10 +88,14 @@ class Spec(Model):
         default=TrackSpec(),
         description="Outputs of the metrics beside the run's own files; all are off by default.",
     )
+    transfer: TransferSpec = Field(
+        default=TransferSpec(),
+        description="For `senn transfer`: what is taken from another run's network.",
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> "Spec":
-        found = cross_faults(self)
+        found = [*cross_faults(self), *transfer_faults(self)]
         if found:
             text = "; ".join(f"{dotted(one.path)} {one.message}" for one in found)
             raise PydanticCustomError("senn_cross", "{text}", {"text": text, "faults": found})

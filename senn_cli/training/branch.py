@@ -8,6 +8,7 @@ from pathlib import Path
 from senn_cli.errors import RunError, UsageError
 from senn_cli.runs import layout
 from senn_cli.runs.directory import RunDirectory, require_free
+from senn_cli.training.origin import TRANSFER
 from senn_cli.training.saving import BEFORE_GROWTH, CHECKPOINTS
 
 
@@ -38,7 +39,8 @@ def branch_off(
                 layout.step_path(source, chosen),
                 layout.step_path(branch.path / CHECKPOINTS, chosen),
             )
-        for path in (directory.metrics_path, directory.history_path):
+        kept = (directory.metrics_path, directory.history_path, directory.path / TRANSFER)
+        for path in kept:
             if path.exists():
                 shutil.copy2(path, branch.path / path.name)
         # The spec comes last: a directory without it is no run.

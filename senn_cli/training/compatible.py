@@ -13,6 +13,7 @@ FIXED = (
     "seed",
     "data",
     "network",
+    "transfer",
     "optimizer.kind",
     "optimizer.solver",
     "optimizer.momentum",

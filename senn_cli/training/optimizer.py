@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -90,14 +90,49 @@ def decayed(params: Any) -> Any:
     return {name: {k: k not in spared for k in leaves} for name, leaves in params.items()}
 
 
+class FrozenState(NamedTuple):
+    """Which parameters stay as they are.
+
+    Attributes:
+      frozen: a tree of the parameters' shape, 1 for an entry that stays and 0 for one that is
+        trained. Growth changes it as it changes any such tree: what it adds is trained.
+    """
+
+    frozen: Any
+
+
+def hold_frozen() -> optax.GradientTransformation:
+    """Optax's last part where `transfer.freeze` names something: no update of frozen entries.
+
+    Nothing is frozen at first; whoever starts the run fills in the state. A frozen entry keeps its
+    every bit, but for numbers below 1.2e-38, which XLA's addition on the CPU takes for 0.
+    """
+
+    def init(params: Any) -> FrozenState:
+        return FrozenState(jax.tree.map(jnp.zeros_like, params))
+
+    def update(updates: Any, state: FrozenState, params: Any = None) -> tuple[Any, FrozenState]:
+        # Not +0, to which -0 + 0 would turn a weight of -0: every bit stays.
+        held = jax.tree.map(lambda u, f: jnp.where(f > 0, -0.0, u), updates, state.frozen)
+        return held, state
+
+    return optax.GradientTransformation(init, update)
+
+
 def make_optimizer(
-    spec: OptimizerSpec, task: Task, total_steps: int | None, steps_per_epoch: int
+    spec: OptimizerSpec,
+    task: Task,
+    total_steps: int | None,
+    steps_per_epoch: int,
+    *,
+    freezing: bool = False,
 ) -> Optimizer:
-    """The optimizer that `spec` describes."""
+    """The optimizer that `spec` describes; `freezing` if some parameters may have to stay fixed."""
     schedule = make_schedule(spec.schedule, spec.learning_rate, total_steps, steps_per_epoch)
     finish = [
         optax.add_decayed_weights(spec.weight_decay, mask=decayed),
         optax.scale_by_learning_rate(schedule),
+        *([hold_frozen()] if freezing else []),
     ]
     if isinstance(spec, AdamSpec):
         adam = optax.scale_by_adam(b1=spec.b1, b2=spec.b2, eps=spec.eps)

@@ -24,6 +24,7 @@ from senn_cli.training.device import choose_device
 from senn_cli.training.interruption import Interruption
 from senn_cli.training.listener import Listener, Silent
 from senn_cli.training.loop import Trainer
+from senn_cli.training.origin import require_from_scratch
 from senn_cli.training.programs import Ledger
 from senn_cli.training.run import Run, assemble, carry_on
 from senn_cli.training.saving import (
@@ -62,7 +63,8 @@ def resume_run(
       before_growth: branch off from a checkpoint saved right before a growth event.
 
     Raises:
-      RunError: there is no run, or none of its checkpoints can be restored.
+      RunError: there is no run, none of its checkpoints can be restored, or it was transferred
+        from another run and has lost them.
       SpecError, UsageError: an override does not fit, the run is in use, it is past its end or
         past `until`, or going on from `step` would throw later steps away.
       DataError: as for `train_run`, or the data are not those that the run was started with.
@@ -159,6 +161,7 @@ def _restore(
         listener.note(f"The checkpoint of step {number} is left out: it is not marked as complete.")
     store.clean()
     if nothing_saved(store) and not _has_finished(directory):
+        require_from_scratch(directory.path)
         listener.note("The run ended before its first checkpoint; it starts at step 0.")
         return {}
 

@@ -16,10 +16,9 @@ from senn_cli.curvature.kronecker import Spectrum, spectrum
 from senn_cli.data.dataset import Dataset
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.data.registry import load_dataset
-from senn_cli.errors import DivergedError, InterruptedRun
+from senn_cli.errors import DivergedError, InterruptedRun, UsageError
 from senn_cli.growth.build import make_policy
-from senn_cli.nets.architecture import Architecture
-from senn_cli.nets.initial import initial_parameters
+from senn_cli.nets.kinds import AnyArchitecture, initial_parameters
 from senn_cli.nets.mlp import with_constant
 from senn_cli.runs.directory import RunDirectory, require_free
 from senn_cli.runs.environment import environment
@@ -35,8 +34,8 @@ from senn_cli.training.growing import Event
 from senn_cli.training.interruption import Interruption
 from senn_cli.training.listener import Listener, Silent, Start
 from senn_cli.training.loop import Outputs, Timetable, Trainer
-from senn_cli.training.network import new_network
-from senn_cli.training.optimizer import make_optimizer
+from senn_cli.training.network import Network, new_network
+from senn_cli.training.optimizer import Optimizer, make_optimizer
 from senn_cli.training.plan import (
     LARGEST_SPECTRUM,
     batch_size,
@@ -67,7 +66,7 @@ class Run:
 
     path: Path
     summary: dict[str, Any]
-    architecture: Architecture
+    architecture: AnyArchitecture
     params: dict[str, dict[str, np.ndarray]]
 
 
@@ -90,9 +89,37 @@ def train_run(
 
     Raises:
       DataError, DeviceError: before anything is written.
-      UsageError, RunError: the run directory cannot be used or written.
+      UsageError, RunError: the run directory cannot be used or written, or the spec freezes
+        parts of a network that is not there yet.
       DivergedError: the run ended early; its directory keeps the last finite weights.
       InterruptedRun: a signal ended it; it can be resumed.
+    """
+    if spec.transfer.freeze:
+        raise UsageError(
+            f"transfer.freeze names {', '.join(spec.transfer.freeze)}, but a run of its own starts "
+            "from random weights, which should be trained",
+            hint="Start from another run with `senn transfer --from RUN SPEC`, or leave it out "
+            "with --set transfer.freeze=[].",
+        )
+    return new_run(spec, root=root, run_directory=run_directory, until=until, listener=listener)
+
+
+def new_run(
+    spec: Spec,
+    *,
+    root: Path,
+    run_directory: Path | None,
+    until: Duration | None,
+    listener: Listener | None,
+    network: Callable[[Dataset, Optimizer], Network] | None = None,
+    prepare: Callable[[RunDirectory, Dataset, Trainer], None] = lambda *started: None,
+) -> Run:
+    """Trains in a new directory; `train_run` says what its arguments are and what it raises.
+
+    Args:
+      network: makes the network to start from; by default it is drawn from the seed.
+      prepare: writes into the directory what comes before the first step. The spec is written after
+        it, so that a directory which was not prepared to the end is no run.
     """
     listener = listener if listener is not None else Silent()
     if run_directory is not None:
@@ -102,13 +129,14 @@ def train_run(
         device = choose_device(spec.device, spec.gpu_memory, spec.deterministic)
         ledger = Ledger(announce=listener.phase)
         dataset = load_dataset(spec.data, spec.seed)
-        trainer = assemble(spec, dataset, ledger, until)
+        trainer = assemble(spec, dataset, ledger, until, network)
         directory = (
             RunDirectory.at(run_directory)
             if run_directory is not None
             else RunDirectory.create(root, spec.name)
         )
         with RunLock(directory.path):
+            prepare(directory, dataset, trainer)
             directory.write_spec(dump_spec(spec))
             directory.write_environment(environment() | {"device": device, "devices": _devices()})
             return carry_on(spec, directory, device, dataset, trainer, listener, interruption)
@@ -193,9 +221,17 @@ def _all(*outputs: Callable[[Mapping[str, Any]], None]) -> Callable[[Mapping[str
 
 
 def assemble(
-    spec: Spec, dataset: Dataset, ledger: Ledger, until: Duration | None = None
+    spec: Spec,
+    dataset: Dataset,
+    ledger: Ledger,
+    until: Duration | None = None,
+    network: Callable[[Dataset, Optimizer], Network] | None = None,
 ) -> Trainer:
-    """A trainer at step 0; `until` is where it shall stop before the end.
+    """A trainer at step 0.
+
+    Args:
+      until: where it shall stop before the end.
+      network: makes the network to start from; by default it is drawn from the seed.
 
     Raises:
       DataError: a batch larger than the training part.
@@ -205,9 +241,21 @@ def assemble(
     n = len(dataset.train)
     batch = batch_size(spec, n)
     timetable = make_timetable(spec, n // batch, until)
-    optimizer = make_optimizer(spec.optimizer, dataset.task, timetable.total, n // batch)
+    optimizer = make_optimizer(
+        spec.optimizer,
+        dataset.task,
+        timetable.total,
+        n // batch,
+        freezing=bool(spec.transfer.freeze),
+    )
     rule = capacity_rule(spec.network, jax.default_backend())
-    architecture = initial_architecture(spec.network, dataset.inputs, dataset.outputs, rule)
+    if network is None:
+        example = dataset.train.x.shape[1:]
+        architecture = initial_architecture(spec.network, example, dataset.outputs, rule)
+        params = initial_parameters(architecture, spec.seed)
+        start = new_network(architecture, params, optimizer)
+    else:
+        start = network(dataset, optimizer)
     train = on_device(dataset, dataset.train)
     validation = None if dataset.validation is None else on_device(dataset, dataset.validation)
     evaluate = Program("evaluate", make_evaluate(dataset.task), ledger, static=(0,))
@@ -222,7 +270,7 @@ def assemble(
         dataset=dataset,
         train=train,
         validation=validation,
-        network=new_network(architecture, initial_parameters(architecture, spec.seed), optimizer),
+        network=start,
         optimizer=optimizer,
         policy=make_policy(spec.expansion, dataset.task, optimizer.metric, ledger),
         timetable=timetable,

@@ -344,7 +344,9 @@ def test_agrees_with_the_scores_of_proposals_from_the_same_examples() -> None:
     g = a @ rng.standard_normal((6, 3)) + rng.standard_normal((60, 3))
     s, share = g.T @ g / 60, 1e-3
     target = jax.jit(
-        lambda: score.prepare(a[:, :4], g, s, active_in=4, active_out=3, share_a=share, share_s=share)
+        lambda: score.prepare(
+            a[:, :4], g, s, active_in=4, active_out=3, share_a=share, share_s=share
+        )
     )()
     expected = score.gain_of_neurons(target, jnp.asarray(a[:, 4:]))
     moment = a.T @ a / 60
@@ -375,6 +377,59 @@ def test_single_precision_suffices(layout: str) -> None:
     for ours, theirs in zip(found, removal(double, p.kernel, p.groups), strict=True):
         assert ours.dtype == jnp.float32
         np.testing.assert_allclose(ours, theirs, rtol=2e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_gradients_of_different_batches_leave_no_bias(layout: str) -> None:
+    p = problem(layout, 3)
+    rng = np.random.default_rng(1)
+    one, two = 3 * rng.standard_normal((2, *p.gradient.shape))
+
+    def scores(gradient: np.ndarray, other: np.ndarray | None) -> list[np.ndarray]:
+        c = consumer(p._replace(gradient=gradient))
+        found = [eta(c, other), gain(c, p.groups, other), gain_exact(c, p.groups, other)]
+        return [np.asarray(x) for x in (*found, *removal(c, p.kernel, p.groups, other))]
+
+    # Over independent signs of two noises the mean is the noiseless score.
+    clean = scores(p.gradient, None)
+    signs = [(i, j) for i in (-1, 1) for j in (-1, 1)]
+    noisy = [scores(p.gradient + i * one, p.gradient + j * two) for i, j in signs]
+    for k, expected in enumerate(clean):
+        mean = np.mean([x[k] for x in noisy], axis=0)
+        np.testing.assert_allclose(mean, expected, rtol=1e-9, atol=1e-10)
+    # With the same gradient twice nothing changes, and noise raises all scores.
+    for ours, theirs in zip(scores(p.gradient, p.gradient), clean, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+    raised = [scores(p.gradient + i * one, None)[1] for i in (-1, 1)]
+    assert np.all(np.mean(raised, axis=0)[[1, 4]] > clean[1][[1, 4]])
+
+
+def test_noise_raises_a_score_by_rows_times_outputs_over_examples() -> None:
+    # Gradients that are pure noise with second moment A (x) S / N.
+    p = problem("convolution", 2, ridge=1e-8)
+    examples, draws = 50, 4000
+    left, right = np.linalg.cholesky(p.a), np.linalg.cholesky(p.s)
+    noise = np.random.default_rng(0).standard_normal((draws, *p.gradient.shape))
+    gradients = left @ noise @ right.T / np.sqrt(examples)
+    c = consumer(p)
+    run = jax.jit(jax.vmap(lambda g: ds.dormant_gain_exact(c._replace(gradient=g), p.groups)))
+    # A chi-squared variable with 3 x 4 degrees of freedom, of standard deviation sqrt(24).
+    mean = np.asarray(run(gradients)).mean(axis=0)[[1, 4]] * examples
+    np.testing.assert_allclose(mean, 12, atol=5 * np.sqrt(24 / draws))
+
+
+@pytest.mark.parametrize("size", [1, 2, 9])
+def test_inverses_of_many_small_blocks(size: int) -> None:
+    x = np.random.default_rng(size).standard_normal((40, size + 2, size))
+    matrices = np.swapaxes(x, 1, 2) @ x
+    found, definite = jax.jit(ds.inverse_blocks)(matrices)
+    condition = np.linalg.cond(matrices)[:, None, None]
+    deviation = np.abs(found @ matrices - np.eye(size))
+    assert np.all(deviation < 1e-14 * condition) and np.asarray(definite).all()
+    # One negative eigenvalue, wherever it points, is noticed.
+    matrices -= (1.01 * np.linalg.eigvalsh(matrices)[:, 0])[:, None, None] * np.eye(size)
+    assert not np.asarray(jax.jit(ds.inverse_blocks)(matrices)[1]).any()
+    assert not np.asarray(ds.inverse_blocks(jnp.full((2, size, size), np.nan))[1]).any()
 
 
 def test_an_inverse_that_lags_behind_leaves_the_exact_score_at_its_bound() -> None:

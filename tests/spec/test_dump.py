@@ -227,6 +227,15 @@ specs = section(
         "expansion": expansion,
         "training": training,
         "checkpoints": checkpoints,
+        "transfer": section(
+            {},
+            {
+                "head": st.sampled_from(["zero", "fresh", "keep"]),
+                "inputs": st.sampled_from(["keep", "fresh"]),
+                "optimizer": st.sampled_from(["reset", "keep"]),
+            },
+        ),
+        "record": section({}, {"landscape": st.booleans(), "boundary": st.booleans()}),
     },
 ).map(consistent)
 

@@ -240,8 +240,8 @@ def test_wrong_values_name_what_was_found_and_expected(text: str, message: str) 
             ["s.yaml:1: data.source should be one of digits, moons, regression, mnist, "
              'fashion_mnist, cifar10, cifar100, tiny_imagenet, folder, npz or csv, found the text '
              '"digitz"; did you mean digits?',
-             's.yaml:2: network.kind should be one of mlp or densenet, found the text "mpl"; did you '
-             'mean mlp?'],
+             's.yaml:2: network.kind should be one of mlp or densenet, found the text "mpl"; did '
+             'you mean mlp?'],
         ),
         (
             "data: digits\nnetwork: {hidden: [3]}\noptimizer: {kind: adamw}",

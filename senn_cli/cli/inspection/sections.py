@@ -26,6 +26,8 @@ def title(text: str) -> list[Line]:
 
 def head(record: Record) -> list[Line]:
     """Name, status, length, and what came out."""
+    from senn_cli.training.origin import origins
+
     spec, summary = record.spec, record.summary or {}
     known = record.metrics[-1] if record.metrics else {}
     at_end = record.step is None or record.step >= summary.get("steps", record.step + 1)
@@ -39,6 +41,10 @@ def head(record: Record) -> list[Line]:
         rows.append(("test", tested(summary)))
     if known:
         rows.append((f"step {known['step']}", ", ".join(measures(known))))
+    rows += [
+        ("from", f"{found['name']} at step {found['step']}, {found['path']}")
+        for found in origins(record.path)
+    ]
     rows += [("resumed", _resumption(row)) for row in record.resumed]
     rows.append(("directory", str(record.path)))
     room = max(len(label) for label, _ in rows) + 2

@@ -1,0 +1,111 @@
+"""`senn transfer`: a run that starts from another run's network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from senn_cli.cli.follow import QuietOption, UntilOption, follow, until_of
+from senn_cli.cli.validate import SetOption
+
+if TYPE_CHECKING:
+    from senn_cli.training.origin import Origin
+    from senn_cli.training.transfer import Fate
+
+
+def transfer(
+    spec: Annotated[str, typer.Argument(metavar="SPEC", help="The spec file of the new run.")],
+    origin: Annotated[
+        Path,
+        typer.Option(
+            "--from",
+            metavar="RUN",
+            help="The run to start from: its directory, a checkpoint (RUN/checkpoints/STEP) or "
+            "RUN/weights.",
+        ),
+    ],
+    overrides: SetOption = None,
+    run_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--run-dir",
+            metavar="DIR",
+            help="Write the run into DIR, which must be new or empty, instead of making a "
+            "directory of its own in the runs root.",
+        ),
+    ] = None,
+    runs_root: Annotated[
+        Path,
+        typer.Option(
+            "--runs-root",
+            metavar="DIR",
+            envvar="SENN_RUNS",
+            help="Where run directories are made.",
+        ),
+    ] = Path("runs"),
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="N", help="Short for `--set seed=N`.")
+    ] = None,
+    until: UntilOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Train as SPEC describes, from the network of another run.
+
+    Its hidden layers take the place of those in SPEC, and the head starts at zero for the new
+    task; the section `transfer` of SPEC has other choices. What is loaded, re-initialised and left
+    out is told on standard error. With `--set expansion.policy=none` the network does not grow.
+    """
+    from senn_cli.spec import load_spec
+    from senn_cli.training.transfer import transfer_run
+
+    seeds = [] if seed is None else [f"seed={seed}"]
+    loaded = load_spec(spec, [*(overrides or ()), *seeds])
+    stop = until_of(until)
+    follow(
+        lambda listener: transfer_run(
+            loaded,
+            origin,
+            root=runs_root,
+            run_directory=run_dir,
+            until=stop,
+            listener=listener,
+            told=_tell if not quiet else lambda origin, fates: None,
+        ),
+        quiet=quiet,
+    )
+
+
+def _tell(origin: Origin, fates: Sequence[Fate]) -> None:
+    """Prints where the network comes from, and the fate of every array."""
+    from senn_cli.cli import console
+    from senn_cli.cli.words import printable
+
+    to = console.stderr()
+    rows = table(fates)
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    lines = [f"from {origin.words}, {origin.path}"]
+    lines += [
+        f"  {name.ljust(widths[0])}  {shape.ljust(widths[1])}  {what}".rstrip()
+        for name, shape, what in rows
+    ]
+    for line in lines:
+        to.print(printable(line, to.encoding), soft_wrap=True)
+
+
+def table(fates: Sequence[Fate]) -> list[tuple[str, str, str]]:
+    """Name, shape and fate of every parameter; other arrays of one fate share a line."""
+    rows, groups = [], dict[tuple[str, str], list[str]]()
+    for fate in fates:
+        what = fate.outcome + (f": {fate.reason}" if fate.reason else "")
+        section = fate.array.partition("/")[0]
+        if section == "params":
+            rows.append((fate.array, "x".join(map(str, fate.shape)), what))
+        else:
+            groups.setdefault((section, what), []).append(fate.array)
+    for (section, what), names in groups.items():
+        alone = len(names) == 1
+        rows.append((names[0] if alone else f"{section}/ ({len(names)} arrays)", "", what))
+    return rows

@@ -1,0 +1,193 @@
+"""Samples of the Gauss-Newton matrix with the activations' curvature (appendix "Accounting for
+Activation Function Curvature").
+
+For one example, with outputs y, loss curvature H_y = L L^T, pre-activations p_i, activations
+h_i = sigma(p_i) and g_i = dL/dh_i, the matrix is
+
+  J_y^T H_y J_y + sum_i |g_i sigma''(p_i)| J_i^T J_i,
+
+J_y and J_i being the derivatives of y and p_i with respect to the parameters. Where every sigma is
+linear it is the plain Gauss-Newton matrix. With xi and zeta_i unit normal,
+
+  v = J_y^T L xi + sum_i J_i^T sqrt|g_i sigma''(p_i)| zeta_i
+
+has it as its second moment, and v is one vector-Jacobian product of the function from parameters to
+(outputs, all pre-activations), with the cotangents (L xi, sqrt|g sigma''| zeta). Together with the
+pass that yields g, that is one forward and two backward passes, of which training needs the forward
+and one backward pass anyway.
+
+The noise of different examples is independent. Then v summed over N examples has the sum of their
+matrices as its second moment, without terms across examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from senn_cli.curvature.metric import Metric, sample_output_gradient
+from senn_cli.nets.architecture import Activation
+
+Tree = Any
+SecondDerivative = Callable[[jax.Array], jax.Array]
+
+
+class Shifts(NamedTuple):
+    """Zeros added inside a network; derivatives with respect to them are the signals' own.
+
+    Attributes:
+      pre: added to every pre-activation, a tree of arrays of their shapes.
+      post: added to every activation, a tree of the structure of the hidden pre-activations.
+    """
+
+    pre: Tree
+    post: Tree
+
+
+class Passes(NamedTuple):
+    """What a forward and two backward passes over N examples yield.
+
+    Attributes:
+      gradient: of the mean loss with respect to the parameters.
+      post_gradients: dL/dh of every example's own loss, in the structure of `Shifts.post`.
+      sample: v / sqrt(N), whose second moment is the mean of the examples' matrices.
+      covectors: v's part of every example at every pre-activation, in the structure of
+        `Shifts.pre`; their second moments are KFAC's S factors.
+    """
+
+    gradient: Tree
+    post_gradients: Tree
+    sample: Tree
+    covectors: Tree
+
+
+def silu_second(x: jax.Array) -> jax.Array:
+    """The second derivative of SiLU (swish), s (1 - s) (2 + x (1 - 2 s)) with s = sigmoid(x)."""
+    s, rest = jax.nn.sigmoid(x), jax.nn.sigmoid(-x)  # 1 - s would lose the small values
+    return s * rest * (2.0 + x * (rest - s))
+
+
+def tanh_second(x: jax.Array) -> jax.Array:
+    """The second derivative of tanh, -2 t (1 - t^2) with t = tanh(x)."""
+    t = jnp.tanh(x)
+    return -2.0 * t * (1.0 - t * t)
+
+
+def rational_second(x: jax.Array, coefficients: jax.Array) -> jax.Array:
+    """The second derivative of alpha x + (beta + gamma x) / (1 + x^2), for `x` (..., n).
+
+    With b = 1 / (1 + x^2): b'' = b^2 (6 - 8 b) and (x b)'' = 2 x b^2 (1 - 4 b), the forms in which
+    a large x overflows nowhere.
+    """
+    beta, gamma = coefficients[1], coefficients[2]
+    b = 1.0 / (1.0 + x * x)
+    return b * (beta * b * (6.0 - 8.0 * b) + gamma * (x * b) * (2.0 - 8.0 * b))
+
+
+def second_derivative(
+    name: Activation, x: jax.Array, coefficients: jax.Array | None = None
+) -> jax.Array:
+    """That of activation `name` at `x` (..., n); `coefficients` (3, n) where it is rational."""
+    if name == "rational":
+        if coefficients is None:
+            raise ValueError("the rational activation needs coefficients")
+        return rational_second(x, coefficients)
+    return silu_second(x) if name == "silu" else tanh_second(x)
+
+
+def noise_scales(
+    preactivations: Tree,
+    post_gradients: Tree,
+    second_derivative: SecondDerivative | Tree,
+) -> Tree:
+    """sqrt|g sigma''(p)| for every pre-activation, in the structure of `preactivations`.
+
+    Args:
+      preactivations: a tree of p, `(N, n)` or `(N, H, W, n)`.
+      post_gradients: dL/dh of every example's own loss (not divided by N), of the same shapes.
+        Exactly zero for an activation that nothing reads, which then adds no noise.
+      second_derivative: sigma'', for all leaves or a tree with one function a leaf.
+    """
+    seconds = second_derivative
+    if callable(second_derivative):
+        seconds = jax.tree.map(lambda _: second_derivative, preactivations)
+    return jax.tree.map(
+        lambda p, g, second: jnp.sqrt(jnp.abs(g * second(p))),
+        preactivations,
+        post_gradients,
+        seconds,
+    )
+
+
+def noise_cotangents(
+    key: jax.Array,
+    preactivations: Tree,
+    post_gradients: Tree,
+    second_derivative: SecondDerivative | Tree,
+) -> Tree:
+    """sqrt|g sigma''(p)| zeta with unit normal zeta, one of its own for every entry.
+
+    So for every example, position and channel. Arguments as for `noise_scales`; every leaf draws
+    from a key of its own.
+    """
+    scales = noise_scales(preactivations, post_gradients, second_derivative)
+    leaves, structure = jax.tree.flatten(scales)
+    noise = [
+        scale * jax.random.normal(jax.random.fold_in(key, index), scale.shape, scale.dtype)
+        for index, scale in enumerate(leaves)
+    ]
+    return jax.tree.unflatten(structure, noise)
+
+
+def gradient_and_sample(
+    run: Callable[[Tree, Shifts], tuple[jax.Array, Tree]],
+    params: Tree,
+    shifts: Shifts,
+    key: jax.Array,
+    *,
+    loss_gradient: Callable[[jax.Array], jax.Array],
+    metric: Metric,
+    second_derivative: SecondDerivative | Tree,
+) -> Passes:
+    """The loss's gradient and one sample of the curvature, from one forward pass.
+
+    Args:
+      run: (parameters, shifts) -> (outputs `(N, m)`, pre-activations of all hidden activations, in
+        the structure of `shifts.post`).
+      params: the parameters.
+      shifts: zeros.
+      key: of the sample.
+      loss_gradient: outputs -> dL/dy of every example's own loss, `(N, m)`.
+      metric: H_y; its factor times noise is drawn by `sample_output_gradient`.
+      second_derivative: as for `noise_scales`.
+    """
+    (outputs, preactivations), pull = jax.vjp(run, params, shifts)
+    n = outputs.shape[0]
+    silence = jax.tree.map(jnp.zeros_like, preactivations)
+    gradient, signals = pull((loss_gradient(outputs), silence))
+    of_outputs, of_noise = jax.random.split(key)
+    noise = noise_cotangents(of_noise, preactivations, signals.post, second_derivative)
+    sample, covectors = pull((sample_output_gradient(metric, outputs, of_outputs), noise))
+    return Passes(
+        gradient=jax.tree.map(lambda x: x / n, gradient),
+        post_gradients=signals.post,
+        sample=jax.tree.map(lambda x: x / n**0.5, sample),
+        covectors=covectors.pre,
+    )
+
+
+def with_unit_prior(key: jax.Array, sample: Tree, scale: float | jax.Array) -> Tree:
+    """`sample` plus `scale` times unit normal vectors: `scale`^2 I is added to its second moment.
+
+    The appendix's way to keep all eigenvalues away from zero. A prior of unit precision on the
+    parameters, beside a mean over a data set of D examples, is `scale` = 1 / sqrt(D).
+    """
+    leaves, structure = jax.tree.flatten(sample)
+    noisy = [
+        leaf + scale * jax.random.normal(jax.random.fold_in(key, index), leaf.shape, leaf.dtype)
+        for index, leaf in enumerate(leaves)
+    ]
+    return jax.tree.unflatten(structure, noisy)

@@ -1,0 +1,296 @@
+"""Kronecker factors tracked during training, over the used and the unused rows of every map.
+
+KFAC (kfac.py) for networks of any kind, whose unused features are proposals: A and S are averaged
+over all rows, while inverses concern the used block alone. They are zero around it, so that spare
+capacity changes nothing, and their damping is split by the number of used rows.
+
+Every row has an age of its own. An entry's average gives old values the weight min(1 - 1/k, decay)
+at the k-th batch that both of its rows have seen, so that rows which are new (padding, or a neuron
+initialised again) are unbiased from their first batch on and do not look weak, which would
+overrate them. `average` does the same for whatever else belongs to the rows, such as the gradient
+that the scores need.
+
+Two methods keep the inverses. `ema`: by Cholesky every k updates. `rank_one`: inverse roots follow
+every update through rank-one updates (rank_one.py) and are checked every k updates, with Cholesky
+where the check fails. A change of what is in use makes either do so at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from senn_cli.curvature import kronecker, rank_one
+
+
+@dataclass(frozen=True)
+class TrackSettings:
+    """Options of the tracking.
+
+    Attributes:
+      damping: lambda of F + lambda I, split between the factors of a map (`damping_split`).
+      moving_average: the largest weight of old values, below 1.
+      invert_every: updates between inversions, or between checks of the roots.
+      method: how inverses are kept.
+      tolerance: `rank_one` alone: the largest |L^T A L - I| that passes the check.
+    """
+
+    damping: float
+    moving_average: float
+    invert_every: int
+    method: Literal["ema", "rank_one"] = "ema"
+    tolerance: float = 0.5
+
+
+class Side(NamedTuple):
+    """One factor of a map.
+
+    Attributes:
+      moment: the average of A or S without damping, `(n, n)`.
+      ages: updates that every row has seen, int32 `(n,)`.
+      solver: the inverse of the damped used block (`ema`), or an inverse root L of it with
+        L L^T the inverse (`rank_one`); `(n, n)`, zero around the block.
+      used: the rows that `solver` is about, bool `(n,)`.
+      ridge: the damping within `solver`, a scalar.
+    """
+
+    moment: jax.Array
+    ages: jax.Array
+    solver: jax.Array
+    used: jax.Array
+    ridge: jax.Array
+
+
+class Pair(NamedTuple):
+    """The factors of a map's inputs (A) and of its pre-activations' gradients (S)."""
+
+    a: Side
+    s: Side
+
+
+class TrackState(NamedTuple):
+    """What is remembered: updates so far (int32) and the factors of every map by its name."""
+
+    seen: jax.Array
+    maps: dict[str, Pair]
+
+
+Two = tuple[jax.Array, jax.Array]
+
+
+def _empty(size: int, dtype: Any) -> Side:
+    square = jnp.zeros((size, size), dtype)
+    return Side(
+        moment=square,
+        ages=jnp.zeros(size, jnp.int32),
+        solver=square,
+        used=jnp.zeros(size, bool),
+        ridge=jnp.zeros((), dtype),
+    )
+
+
+def initial_state(sizes: Mapping[str, tuple[int, int]], dtype: Any = jnp.float32) -> TrackState:
+    """Nothing seen yet, for maps of `sizes` (n_a, n_s); the first batch counts in full."""
+    maps = {
+        name: Pair(_empty(n_a, dtype), _empty(n_s, dtype)) for name, (n_a, n_s) in sizes.items()
+    }
+    return TrackState(jnp.zeros((), jnp.int32), maps)
+
+
+def average(
+    old: jax.Array, new: jax.Array, rows: jax.Array, columns: jax.Array, decay: float
+) -> jax.Array:
+    """`old` and `new` (n, m) averaged, every entry by its own age.
+
+    Args:
+      old: the average so far.
+      new: what the next batch says.
+      rows, columns: ages with that batch counted, int `(n,)` and `(m,)`; an entry's is the lesser.
+      decay: the largest weight of `old`.
+    """
+    age = jnp.minimum(rows[:, None], columns[None, :]).astype(old.dtype)
+    keep = jnp.minimum(1.0 - 1.0 / age, decay)
+    return (keep * old + (1.0 - keep) * new).astype(old.dtype)
+
+
+def _observed(side: Side, moment: jax.Array, decay: float) -> Side:
+    ages = side.ages + 1
+    return side._replace(moment=average(side.moment, moment, ages, ages, decay), ages=ages)
+
+
+def _damped(maps: dict[str, Pair], used: Mapping[str, Two], damping: float) -> dict[str, Pair]:
+    """The maps with the masks `used` and the ridges that belong to their present moments."""
+    result = {}
+    for name, (a, s) in maps.items():
+        used_a, used_s = used[name]
+        ridges = kronecker.damping_split(
+            rank_one.masked(a.moment, used_a),
+            rank_one.masked(s.moment, used_s),
+            jnp.maximum(jnp.sum(used_a), 1),
+            jnp.maximum(jnp.sum(used_s), 1),
+            damping,
+        )
+        result[name] = Pair(
+            a._replace(used=used_a, ridge=ridges[0]), s._replace(used=used_s, ridge=ridges[1])
+        )
+    return result
+
+
+def damped_moment(side: Side) -> jax.Array:
+    """The used block with its damping, zero around it: what `solver` inverts; `(n, n)`."""
+    eye = jnp.eye(len(side.ages), dtype=side.moment.dtype)
+    return rank_one.masked(side.moment + side.ridge * eye, side.used)
+
+
+def _inverted(side: Side) -> Side:
+    whole = kronecker.inverse(rank_one.masked(side.moment, side.used), side.ridge)
+    return side._replace(solver=rank_one.masked(whole, side.used))
+
+
+def _checked(side: Side, tolerance: float) -> Side:
+    root, _ = rank_one.checked(side.solver, damped_moment(side), side.used, tolerance)
+    return side._replace(solver=root)
+
+
+def _changed(old: dict[str, Pair], used: Mapping[str, Two]) -> jax.Array:
+    """Whether any mask differs from the one that its solver is about."""
+    changes = [
+        jnp.any(side.used != mask)
+        for name, pair in old.items()
+        for side, mask in zip(pair, used[name], strict=True)
+    ]
+    return jnp.any(jnp.stack(changes))
+
+
+def _sides(maps: dict[str, Pair], function: Any) -> dict[str, Pair]:
+    return {name: Pair(function(pair.a), function(pair.s)) for name, pair in maps.items()}
+
+
+def update(
+    settings: TrackSettings,
+    state: TrackState,
+    batch: Mapping[str, Two],
+    used: Mapping[str, Two],
+) -> TrackState:
+    """The state after one more batch, by the method `ema`.
+
+    Args:
+      settings: the options.
+      state: before.
+      batch: the batch's factors A `(n_a, n_a)` and S `(n_s, n_s)` of every map, over all rows.
+      used: the rows in use, bool `(n_a,)` and `(n_s,)` of every map.
+    """
+    decay = settings.moving_average
+    maps = {
+        name: Pair(
+            _observed(pair.a, batch[name][0], decay), _observed(pair.s, batch[name][1], decay)
+        )
+        for name, pair in state.maps.items()
+    }
+    due = _changed(state.maps, used) | (state.seen % settings.invert_every == 0)
+    maps = jax.lax.cond(
+        due, lambda m: _sides(_damped(m, used, settings.damping), _inverted), lambda m: m, maps
+    )
+    return TrackState(state.seen + 1, maps)
+
+
+def update_rank_one(
+    settings: TrackSettings,
+    state: TrackState,
+    samples: Mapping[str, Two],
+    used: Mapping[str, Two],
+    key: jax.Array,
+) -> TrackState:
+    """The state after one more batch, by the method `rank_one`.
+
+    The damping enters the roots as the appendix adds it, by unit normal vectors of its size in
+    every sample; the checks are against the damped factor itself.
+
+    Args:
+      settings: the options.
+      state: before.
+      samples: K vectors for each factor, `(K, n_a)` and `(K, n_s)`, whose outer products have the
+        factor as their expectation (`rank_one.combinations`).
+      used: the rows in use, bool `(n_a,)` and `(n_s,)` of every map.
+      key: of the damping's noise.
+    """
+    decay = settings.moving_average
+    maps = {}
+    for name, pair in state.maps.items():
+        sides = zip(pair, samples[name], strict=True)
+        maps[name] = Pair(*(_observed(x, kronecker.second_moment(v), decay) for x, v in sides))
+    maps = _damped(maps, used, settings.damping)
+
+    def followed(side: Side, vectors: jax.Array, number: int) -> Side:
+        noise_key = jax.random.fold_in(key, number)
+        noise = jax.random.normal(noise_key, vectors.shape, vectors.dtype)
+        vectors = jnp.where(side.used, vectors + jnp.sqrt(side.ridge) * noise, 0)
+        # As `average`, for the block's youngest row; the first batches are left to the check.
+        youngest = jnp.min(jnp.where(side.used, side.ages, np.iinfo(np.int32).max))
+        rate = jnp.clip(1.0 / youngest.astype(vectors.dtype), 1.0 - decay, 0.5)
+        return side._replace(solver=rank_one.decayed(side.solver, vectors, rate))
+
+    for number, (name, pair) in enumerate(maps.items()):
+        of_a, of_s = samples[name]
+        maps[name] = Pair(
+            followed(pair.a, of_a, 2 * number), followed(pair.s, of_s, 2 * number + 1)
+        )
+    due = _changed(state.maps, used) | (state.seen % settings.invert_every == 0)
+    maps = jax.lax.cond(
+        due, lambda m: _sides(m, lambda x: _checked(x, settings.tolerance)), lambda m: m, maps
+    )
+    return TrackState(state.seen + 1, maps)
+
+
+def inverse(settings: TrackSettings, side: Side) -> jax.Array:
+    """The inverse of the damped used block, `(n, n)`, zero around it."""
+    return side.solver if settings.method == "ema" else side.solver @ side.solver.T
+
+
+def precondition(settings: TrackSettings, pair: Pair, gradient: jax.Array) -> jax.Array:
+    """A^-1 dW S^-1 over the used rows and outputs of a kernel's gradient `(n_a, n_s)`."""
+    if settings.method == "ema":
+        return pair.a.solver @ gradient @ pair.s.solver
+    half = pair.a.solver @ (pair.a.solver.T @ gradient)
+    return half @ pair.s.solver @ pair.s.solver.T
+
+
+def renewed(side: Side, rows: jax.Array) -> Side:
+    """`side` with the unused `rows` (bool `(n,)`) made new: their next batch counts in full."""
+    keep = ~rows
+    return side._replace(
+        moment=rank_one.masked(side.moment, keep), ages=jnp.where(rows, 0, side.ages)
+    )
+
+
+def moved(side: Side, source: np.ndarray) -> Side:
+    """`side` with its rows in other places, on the host: padding, insertion, removal.
+
+    Args:
+      side: before.
+      source: for every row afterwards its row before, int `(m,)`; -1 for a new row, which is
+        unused and has age 0. Where a used row goes, the inverse is no longer one: all rows count as
+        unused until the next update makes it anew.
+    """
+    source = np.asarray(source)
+    old = source >= 0
+    rows = np.where(old, source, 0)
+    used = np.asarray(side.used)
+    whole = bool(np.isin(np.flatnonzero(used), source).all())
+
+    def square(matrix: jax.Array) -> jax.Array:
+        kept = np.asarray(matrix)[np.ix_(rows, rows)]
+        return jnp.asarray(np.where(np.outer(old, old), kept, 0).astype(kept.dtype))
+
+    return Side(
+        moment=square(side.moment),
+        ages=jnp.asarray(np.where(old, np.asarray(side.ages)[rows], 0).astype(np.int32)),
+        solver=square(side.solver),
+        used=jnp.asarray(used[rows] & old & whole),
+        ridge=side.ridge,
+    )

@@ -1,0 +1,229 @@
+"""What an origin's network becomes under another spec: layers, new parts, frozen parts.
+
+Nothing here needs JAX. This is all of a transfer that depends on the kind of network; what is done
+with the arrays does not. A part is an entry of the tree of parameters, such as `map_0`, or one
+array of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from senn_cli.data.dataset import Dataset
+from senn_cli.errors import SpecError, UsageError
+from senn_cli.nets.architecture import Architecture
+from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.kinds import AnyArchitecture
+from senn_cli.spec import Spec
+from senn_cli.spec.checks import cross_faults
+from senn_cli.spec.describe import dotted
+from senn_cli.spec.transfer import TransferSpec
+from senn_cli.training.origin import Origin
+
+
+def adopted(spec: Spec, origin: Origin) -> tuple[Spec, tuple[str, ...]]:
+    """The spec with the origin's layers in place of its own, and notes on what it had written.
+
+    Raises:
+      SpecError: the layers break a limit of the spec, such as `expansion.max_hidden`.
+    """
+    section, found = spec.network, origin.architecture
+    # A spec knows one activation; where the origin has several, its first layer's.
+    activation = next((h.activation for h in found.hidden), section.activation)
+    changes: dict[str, Any] = {"activation": activation}
+    if isinstance(found, DenseArchitecture):
+        blocks = tuple(tuple(layer.width for layer in block) for block in found.blocks)
+        changes |= {"blocks": blocks, "pool": found.pool}
+    else:
+        changes["hidden"] = found.widths
+    notes = [
+        f"network.{key} is {_shown(getattr(section, key))} in the spec; the origin's "
+        f"{_shown(value)} is used."
+        for key, value in changes.items()
+        if key in section.model_fields_set and getattr(section, key) != value
+    ]
+    if isinstance(found, Architecture) and section.kind == "mlp":
+        written, capacities = section.capacity.initial, found.capacities
+        if written is not None and written != capacities:
+            notes.append(
+                f"network.capacity.initial is {_shown(written)} in the spec; the origin's "
+                f"{_shown(capacities)} is used."
+            )
+        changes["capacity"] = section.capacity.model_copy(update={"initial": capacities})
+    network = section.model_copy(update=changes)
+    spec = spec.model_copy(update={"network": network})
+    faults = [f"{dotted(one.path)} {one.message}" for one in cross_faults(spec)]
+    if faults:
+        raise SpecError(
+            f"with the layers of {origin.name}, {_shown(found.widths)}, "
+            f"the spec does not fit: {'; '.join(faults)}",
+            hint="Raise the limit in the spec or with --set.",
+        )
+    return spec, tuple(notes)
+
+
+def _shown(value: Any) -> str:
+    """A value as YAML has it."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_shown, value))}]"
+    return str(value)
+
+
+def destination(
+    origin: Origin, dataset: Dataset, settings: TransferSpec
+) -> tuple[AnyArchitecture, dict[str, str]]:
+    """The architecture for these data, and the parts that start anew, each with the reason.
+
+    Raises:
+      UsageError: the origin has other inputs or outputs than the data, where those should be kept,
+        or nothing of it would be left.
+    """
+    found, replaced = origin.architecture, {}
+    after = _for_data(found, dataset)
+    first, head = _first_parts(found), head_of(found)
+    if settings.head == "keep":
+        if found.outputs != after.outputs:
+            raise UsageError(
+                f"transfer.head is keep, but {origin.path} has {found.outputs} outputs and the "
+                f"data of source {dataset.name} need {after.outputs}",
+                hint="A new head starts at zero by default: leave transfer.head out.",
+            )
+    else:
+        how = "zero" if settings.head == "zero" else "fresh weights"
+        replaced[head] = f"a new head of {how} for {after.outputs} outputs"
+    if settings.inputs == "fresh":
+        anew = f"transfer.inputs is fresh; {_reads(after)}, the origin {_reads(found)}"
+        replaced |= {part: anew for part in first if part not in replaced}
+    elif _reads(found) != _reads(after):
+        raise UsageError(
+            f"{first[0]} of {origin.path} reads {_reads(found)}, but an example of source "
+            f"{dataset.name} has {_reads(after)}",
+            hint="Use data of that size, or start the map from the inputs anew with "
+            "--set transfer.inputs=fresh.",
+        )
+    if isinstance(found, Architecture) and all(f"map_{i}" in replaced for i in range(found.maps)):
+        raise UsageError(
+            f"nothing would be left of {origin.path}: its maps are {', '.join(replaced)}, and all "
+            "of them would start anew",
+            hint="Keep one with transfer.head or transfer.inputs, or use `senn train`.",
+        )
+    return after, replaced
+
+
+def _for_data(found: AnyArchitecture, dataset: Dataset) -> AnyArchitecture:
+    """The architecture with the inputs and outputs of the data."""
+    if isinstance(found, DenseArchitecture):
+        shape = tuple(dataset.train.x.shape[1:])
+        if len(shape) not in (2, 3):
+            raise UsageError(
+                f"a densenet needs images, but an example of source {dataset.name} has shape "
+                f"{shape}"
+            )
+        height, width, channels = (*shape, 1)[:3]
+        return replace(found, image=(height, width, channels), outputs=dataset.outputs)
+    return replace(found, inputs=dataset.inputs, outputs=dataset.outputs)
+
+
+def _reads(architecture: AnyArchitecture) -> str:
+    """What the first map reads, in words: a DenseNet takes images of any size."""
+    if isinstance(architecture, DenseArchitecture):
+        return f"{architecture.image[2]} channels"
+    return f"{architecture.inputs} inputs"
+
+
+def _first_parts(architecture: AnyArchitecture) -> tuple[str, ...]:
+    """The parts that read the inputs."""
+    if isinstance(architecture, DenseArchitecture):
+        return tuple(
+            f"{wire.name}/{source.leaf}"
+            for wire in architecture.wiring
+            for source in wire.sources
+            if source.origin == "image"
+        )
+    return ("map_0",)
+
+
+def head_of(architecture: AnyArchitecture) -> str:
+    """The part that feeds the outputs."""
+    if isinstance(architecture, DenseArchitecture):
+        return "head"
+    return f"map_{architecture.maps - 1}"
+
+
+def frozen_parts(architecture: AnyArchitecture, names: tuple[str, ...]) -> dict[str, str]:
+    """The parts that `transfer.freeze` names, each with the name that was written.
+
+    Raises:
+      UsageError: a name that is none of this architecture.
+    """
+    known: dict[str, tuple[str, ...]] = {}
+    if isinstance(architecture, DenseArchitecture):
+        known |= {wire.name: (wire.name,) for wire in architecture.wiring if wire.kind != "head"}
+        known |= {
+            architecture.site(wire.index): (wire.name,)
+            for wire in architecture.wiring
+            if wire.kind == "layer"
+        }
+    else:
+        for index, layer in enumerate(architecture.hidden):
+            own = [f"activation_{index}"] if layer.activation == "rational" else []
+            known[f"layer {index}"] = (f"map_{index}", *own)
+            known |= {part: (part,) for part in known[f"layer {index}"]}
+    known |= {head_of(architecture): (head_of(architecture),), "output": (head_of(architecture),)}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise UsageError(
+            f"transfer.freeze names {', '.join(unknown)}; the origin has: {', '.join(known)}"
+        )
+    return {part: name for name in names for part in known[name]}
+
+
+def frozen_entries(
+    architecture: AnyArchitecture,
+    names: tuple[str, ...],
+    params: Mapping[str, Mapping[str, np.ndarray]],
+    replaced: Mapping[str, str],
+) -> dict[str, np.ndarray]:
+    """For every array of a frozen part a mask of its shape: 1 where an entry in use stays.
+
+    Entries of spare neurons are not frozen: growth takes them for new neurons, which are trained.
+
+    Args:
+      params: of the new network.
+      replaced: the parts that start anew, which cannot be frozen.
+
+    Raises:
+      UsageError: a part starts anew, or a name is none of this architecture.
+    """
+    masks = {}
+    for part, name in frozen_parts(architecture, names).items():
+        for leaf, array in params[part].items():
+            why = replaced.get(part) or replaced.get(f"{part}/{leaf}")
+            if why is not None:
+                raise UsageError(
+                    f"transfer.freeze names {name}, but {part} starts anew ({why}): frozen, it "
+                    "would never learn",
+                    hint="Leave it out of transfer.freeze, or keep it.",
+                )
+            mask = np.zeros(array.shape, np.float32)
+            mask[_used(architecture, part, leaf)] = 1.0
+            masks[f"{part}/{leaf}"] = mask
+    return masks
+
+
+def _used(architecture: AnyArchitecture, part: str, leaf: str) -> tuple[Any, ...]:
+    """The entries of an array that belong to neurons in use; spare ones are the last."""
+    if isinstance(architecture, DenseArchitecture):
+        wire = architecture.map_named(part)
+        if leaf == "bias":
+            return np.s_[:,]
+        (source,) = (source for source in wire.sources if source.leaf == leaf)
+        return np.s_[..., : source.width, : wire.width]
+    n_in, n_out = architecture.map_width(int(part.rsplit("_", 1)[1]))
+    if leaf == "kernel":
+        return np.s_[:n_in, :n_out]
+    return np.s_[..., :n_out]
