@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from senn_cli.cli.follow import QuietOption, UntilOption, follow, until_of, write
+from senn_cli.cli.place import RunDirOption, RunsRootOption, SeedOption, with_seed
 from senn_cli.cli.validate import SetOption
 from senn_cli.errors import UsageError
 
@@ -23,27 +24,9 @@ class _Resume(StrEnum):
 def train(
     spec: Annotated[str, typer.Argument(metavar="SPEC", help="The spec file.")],
     overrides: SetOption = None,
-    run_dir: Annotated[
-        Path | None,
-        typer.Option(
-            "--run-dir",
-            metavar="DIR",
-            help="Write the run into DIR, which must be new or empty, instead of making a "
-            "directory of its own in the runs root.",
-        ),
-    ] = None,
-    runs_root: Annotated[
-        Path,
-        typer.Option(
-            "--runs-root",
-            metavar="DIR",
-            envvar="SENN_RUNS",
-            help="Where run directories are made.",
-        ),
-    ] = Path("runs"),
-    seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", help="Short for `--set seed=N`.")
-    ] = None,
+    run_dir: RunDirOption = None,
+    runs_root: RunsRootOption = Path("runs"),
+    seed: SeedOption = None,
     print_spec: Annotated[
         bool,
         typer.Option(
@@ -80,8 +63,7 @@ def train(
         raise UsageError("--print-spec and --dry-run exclude each other")
     if resume is not None and run_dir is None:
         raise UsageError("--resume auto needs --run-dir, the place of the run")
-    seeds = [] if seed is None else [f"seed={seed}"]
-    loaded = load_spec(spec, [*(overrides or ()), *seeds])
+    loaded = load_spec(spec, with_seed(overrides, seed))
     if print_spec:
         _print_spec(loaded)
     elif dry_run:

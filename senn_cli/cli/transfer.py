@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from senn_cli.cli.follow import QuietOption, UntilOption, follow, until_of
+from senn_cli.cli.place import RunDirOption, RunsRootOption, SeedOption, with_seed
 from senn_cli.cli.validate import SetOption
 
 if TYPE_CHECKING:
@@ -28,27 +29,9 @@ def transfer(
         ),
     ],
     overrides: SetOption = None,
-    run_dir: Annotated[
-        Path | None,
-        typer.Option(
-            "--run-dir",
-            metavar="DIR",
-            help="Write the run into DIR, which must be new or empty, instead of making a "
-            "directory of its own in the runs root.",
-        ),
-    ] = None,
-    runs_root: Annotated[
-        Path,
-        typer.Option(
-            "--runs-root",
-            metavar="DIR",
-            envvar="SENN_RUNS",
-            help="Where run directories are made.",
-        ),
-    ] = Path("runs"),
-    seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", help="Short for `--set seed=N`.")
-    ] = None,
+    run_dir: RunDirOption = None,
+    runs_root: RunsRootOption = Path("runs"),
+    seed: SeedOption = None,
     until: UntilOption = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -61,8 +44,7 @@ def transfer(
     from senn_cli.spec import load_spec
     from senn_cli.training.transfer import transfer_run
 
-    seeds = [] if seed is None else [f"seed={seed}"]
-    loaded = load_spec(spec, [*(overrides or ()), *seeds])
+    loaded = load_spec(spec, with_seed(overrides, seed))
     stop = until_of(until)
     follow(
         lambda listener: transfer_run(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from senn_cli.data.dataset import Array, Part, Source, Task
+from senn_cli.data.table import read_cells
 from senn_cli.data.targets import as_labels, class_names, class_numbers
 from senn_cli.errors import DataError
 
@@ -91,25 +91,8 @@ def load(
 
 def _read(path: Path, delimiter: str) -> _Table:
     """All cells of a file, with checks that the header is one and that all rows are complete."""
-    rows: list[list[str]] = []
-    lines: list[int] = []
-    try:
-        # utf-8-sig drops the mark that spreadsheets put in front of the first column's name.
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, delimiter=delimiter, strict=True)
-            try:
-                for cells in reader:
-                    if cells and any(cell.strip() for cell in cells):
-                        rows.append([cell.strip() for cell in cells])
-                        lines.append(reader.line_num)
-            except csv.Error as error:
-                raise DataError(f"{path}:{reader.line_num}: {error}") from error
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not UTF-8 text: {error.reason}") from error
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
-    if not rows:
-        raise DataError(f"{path} is empty")
+    found = read_cells(path, delimiter)
+    rows, lines = [cells for _, cells in found], [line for line, _ in found]
     header = tuple(rows.pop(0))
     header_line = lines.pop(0)
     _check_header(header, f"{path}:{header_line}", delimiter)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from senn_cli.errors import UsageError
 from senn_cli.report.curves import axis_of, curve, main_curve, places
+from senn_cli.report.options import flattened
 from senn_cli.report.record import Record
 
 FORMAT = 1
@@ -23,7 +24,6 @@ SEEDS = ("seed", "name")
 """Options that make no other setting."""
 
 Figure = Literal["accuracy", "mse"]
-_UNITS = ("steps", "epochs", "minutes")
 
 
 @dataclass(frozen=True)
@@ -114,21 +114,6 @@ def differences(found: Sequence[Setting]) -> dict[str, dict[str, Any]]:
         if len(texts) > 1 or len(values) < len(found):
             differing[name] = values
     return differing
-
-
-def flattened(spec: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Options by their dotted names; a duration such as `{epochs: 10}` is one value, as are lists.
-
-    An empty mapping is a value, too.
-    """
-    found: dict[str, Any] = {}
-    for key, value in spec.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, Mapping) and value and not _is_duration(value):
-            found |= flattened(value, f"{name}.")
-        else:
-            found[name] = value
-    return found
 
 
 def figure_of(records: Sequence[Record]) -> Figure | None:
@@ -266,7 +251,3 @@ def _letters(index: int) -> str:
         index, rest = divmod(index - 1, 26)
         text = chr(ord("A") + rest) + text
     return text
-
-
-def _is_duration(value: Mapping[str, Any]) -> bool:
-    return len(value) == 1 and next(iter(value)) in _UNITS

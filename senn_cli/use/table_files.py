@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from senn_cli.data.dataset import Array
+from senn_cli.data.table import read_cells
 from senn_cli.errors import DataError
 
 _LARGEST = float(np.finfo(np.float32).max)
@@ -84,22 +85,7 @@ def read_table(path: Path, columns: Columns) -> Array:
 
 def _cells(path: Path, delimiter: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """The header, and the line and cells of every row."""
-    rows: list[tuple[int, list[str]]] = []
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, delimiter=delimiter, strict=True)
-            try:
-                for cells in reader:
-                    if any(cell.strip() for cell in cells):
-                        rows.append((reader.line_num, [cell.strip() for cell in cells]))
-            except csv.Error as error:
-                raise DataError(f"{path}:{reader.line_num}: {error}") from error
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not UTF-8 text: {error.reason}") from error
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
-    if not rows:
-        raise DataError(f"{path} is empty")
+    rows = read_cells(path, delimiter)
     line, names = rows.pop(0)
     if all(_number(name) is not None for name in names):
         raise DataError(

@@ -15,7 +15,6 @@ from senn_cli.report.comparison import (
     document,
     figure_of,
     figures,
-    flattened,
     last_hidden,
     settings,
     summarised,
@@ -85,11 +84,6 @@ def test_values_of_other_types_differ() -> None:
     assert differences(settings([run(0, x=1), run(0, x=True), run(0, x="1")])) == {
         "x": {"A": 1, "B": True, "C": "1"}
     }
-
-
-def test_flattened() -> None:
-    spec = {"a": {"b": {"c": 1}, "e": {}}, "d": {"minutes": 5}, "f": [1, {"g": 2}]}
-    assert flattened(spec) == {"a.b.c": 1, "a.e": {}, "d": {"minutes": 5}, "f": [1, {"g": 2}]}
 
 
 def test_statistics_of_numbers_worked_out_by_hand() -> None:

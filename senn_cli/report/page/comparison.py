@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from senn_cli.cli.words import widths
+from senn_cli.report.options import flattened, is_duration
 from senn_cli.report.page.head import facts, final_widths
 from senn_cli.report.record import Record
 
@@ -57,29 +58,10 @@ def differences(specs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def flattened(spec: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Options by their dotted names; a duration such as `{epochs: 10}` is one value, as are lists.
-
-    An empty mapping is a value, too.
-    """
-    found: dict[str, Any] = {}
-    for key, value in spec.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, Mapping) and value and not _is_duration(value):
-            found |= flattened(value, f"{name}.")
-        else:
-            found[name] = value
-    return found
-
-
-def _is_duration(value: Mapping[str, Any]) -> bool:
-    return len(value) == 1 and next(iter(value)) in ("steps", "epochs", "minutes")
-
-
 def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
-    if isinstance(value, Mapping) and _is_duration(value):
+    if isinstance(value, Mapping) and is_duration(value):
         ((unit, count),) = value.items()
         return f"{count} {unit}"
     return json.dumps(value, ensure_ascii=False, default=str)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from senn_cli.report.page.comparison import comparison, differences, flattened, labels
+from senn_cli.report.page.comparison import comparison, differences, labels
 from senn_cli.report.record import Record
 from tests.handmade import record, row
 
@@ -46,11 +46,3 @@ def test_where_specs_differ() -> None:
         {"option": "only", "values": ["null", ""]},
     ]
     assert differences([first, first]) == []
-
-
-def test_flat_options() -> None:
-    assert flattened({"a": {"b": {"c": 1}}, "d": {"steps": 3}, "e": {}}) == {
-        "a.b.c": 1,
-        "d": {"steps": 3},
-        "e": {},
-    }

@@ -1,0 +1,32 @@
+"""Options of the verbs that start a run: where it is written, and its seed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+RunDirOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--run-dir",
+        metavar="DIR",
+        help="Write the run into DIR, which must be new or empty, instead of making a "
+        "directory of its own in the runs root.",
+    ),
+]
+RunsRootOption = Annotated[
+    Path,
+    typer.Option(
+        "--runs-root", metavar="DIR", envvar="SENN_RUNS", help="Where run directories are made."
+    ),
+]
+SeedOption = Annotated[
+    int | None, typer.Option("--seed", metavar="N", help="Short for `--set seed=N`.")
+]
+
+
+def with_seed(overrides: list[str] | None, seed: int | None) -> list[str]:
+    """The overrides of `--set`, and of `--seed` behind them."""
+    return [*(overrides or ()), *([] if seed is None else [f"seed={seed}"])]
