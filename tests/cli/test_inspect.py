@@ -258,12 +258,14 @@ def test_ascii(made: Path, tmp_path: Path, environment: dict[str, str]) -> None:
 def on_terminal(*arguments: str | Path, **environment: str) -> str:
     """What the command writes to a terminal."""
     leader, follower = pty.openpty()
+    # Whatever the surroundings say of colours, as CI does.
+    plain = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")}
     child = subprocess.Popen(
         [sys.executable, "-m", "senn_cli", "inspect", *map(str, arguments)],
         stdin=follower,
         stdout=follower,
         stderr=follower,
-        env={**os.environ, "TERM": "xterm", **environment},
+        env=plain | {"TERM": "xterm"} | environment,
     )
     os.close(follower)
     chunks = []
