@@ -240,7 +240,7 @@ def test_ten_thousand_decisions_stay_quick(browser: Browser, tmp_path: Path) -> 
         "document.querySelector('.log th[data-key=reason] button').click();"
         "return performance.now() - from"
     )
-    assert spent < 3000  # 0.2 s on an idle machine
+    assert spent < 3000  # far less where nothing else runs
     total = "return document.querySelector('.pager').textContent"
     assert browser.run(total).endswith("1–50 of 10,000")
     browser.run("document.querySelectorAll('.pager button')[1].click()")
