@@ -18,6 +18,7 @@ from senn_cli.runs.lock import RunLock
 from senn_cli.runs.weights import load_weights
 from senn_cli.spec import Duration, Spec, dump_spec, load_spec
 from senn_cli.tracking.tracker import check_trackers
+from senn_cli.training.assemble import assemble
 from senn_cli.training.branch import branch_off, require_step
 from senn_cli.training.compatible import require_compatible
 from senn_cli.training.device import choose_device
@@ -26,7 +27,7 @@ from senn_cli.training.listener import Listener, Silent
 from senn_cli.training.loop import Trainer
 from senn_cli.training.origin import require_from_scratch
 from senn_cli.training.programs import Ledger
-from senn_cli.training.run import Run, assemble, carry_on
+from senn_cli.training.run import Run, carry_on
 from senn_cli.training.saving import (
     data_digest,
     forget_after,

@@ -10,8 +10,8 @@ import pytest
 from senn_cli.data.registry import load_dataset
 from senn_cli.errors import DataError
 from senn_cli.spec import parse_spec
-from senn_cli.training import run
-from senn_cli.training.plan import LARGEST_SPECTRUM, Plan, make_plan, rows
+from senn_cli.training import assemble
+from senn_cli.training.plan import Plan, make_plan, rows
 from senn_cli.training.programs import Ledger
 
 BASE = """
@@ -67,7 +67,7 @@ def test_memory_is_that_of_the_real_arrays(overrides: tuple[str, ...]) -> None:
     spec = parse_spec(BASE, overrides=overrides)
     dataset = load_dataset(spec.data, spec.seed)
     found = make_plan(spec, dataset)
-    trainer = run.assemble(spec, dataset, Ledger())
+    trainer = assemble.assemble(spec, dataset, Ledger())
     state = trainer.network.state
 
     def size(tree: Any) -> int:
@@ -82,10 +82,6 @@ def test_memory_is_that_of_the_real_arrays(overrides: tuple[str, ...]) -> None:
     assert found.memory.curvature == size((state.curvature, trainer.input_spectrum))
     parts = [trainer.train, trainer.validation]
     assert found.memory.data == size([(part.x, part.y) for part in parts if part is not None])
-
-
-def test_the_limit_of_spectra_is_the_same() -> None:
-    assert run.LARGEST_SPECTRUM == LARGEST_SPECTRUM
 
 
 def test_full_capacity() -> None:

@@ -20,9 +20,9 @@ from senn_cli.runs.checkpoints import CheckpointStore
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.keep import KeepRules
 from senn_cli.spec import Spec, parse_spec
+from senn_cli.training.assemble import assemble
 from senn_cli.training.loop import Trainer
 from senn_cli.training.programs import Ledger
-from senn_cli.training.run import assemble
 from senn_cli.training.saving import (
     Saver,
     data_digest,
