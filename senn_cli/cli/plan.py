@@ -9,7 +9,8 @@ from rich.console import Console
 from senn_cli.cli.console import table
 from senn_cli.cli.words import printable, widths
 from senn_cli.spec import NetworkSpec, Spec
-from senn_cli.training.plan import Memory, Plan, rows
+from senn_cli.training.footprint import Memory
+from senn_cli.training.plan import Plan, rows
 
 _LABELS = {
     "parameters": "parameters",

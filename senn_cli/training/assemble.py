@@ -17,11 +17,11 @@ from senn_cli.spec import Duration, Spec
 from senn_cli.spec.data import augmentation
 from senn_cli.training.arrays import Arrays, examples, inputs, on_device
 from senn_cli.training.evaluate import BLOCK, make_evaluate
+from senn_cli.training.footprint import LARGEST_SPECTRUM
 from senn_cli.training.loop import Timetable, Trainer
 from senn_cli.training.network import Network, new_network
 from senn_cli.training.optimizer import Optimizer, make_optimizer
 from senn_cli.training.plan import (
-    LARGEST_SPECTRUM,
     batch_size,
     capacity_rule,
     initial_architecture,
