@@ -43,14 +43,14 @@ class Track:
 
 def tracks(record: Record) -> tuple[Track, ...]:
     """All hidden layers of a run in the order of the last architecture, the first one first."""
-    start, events, end = first_step(record), record.accepted, record.last_step
+    events, end = record.accepted, record.last_step
     widths = starting_widths(record)
     # By layer, in the present order; an insertion puts a new list in between.
-    layers: list[list[tuple[int, int]]] = [[(start, width)] for width in widths]
+    layers: list[list[tuple[int, int]]] = [[(0, width)] for width in widths]
     for event in events:
         step, after = int(event["step"]), [int(width) for width in event["hidden"]]
         if event["edit"] == "insert_layer":
-            place = _inserted_at(event)
+            place = inserted_at(event)
             layers.insert(place, [(step, after[place])])
         for layer, width in zip(layers, after, strict=True):
             if layer[-1][1] != width:
@@ -77,11 +77,6 @@ def _names(record: Record, count: int) -> list[tuple[str, str]]:
     return [("", f"layer {index}") for index in range(count)]
 
 
-def first_step(record: Record) -> int:
-    """The step that a run began at: 0."""
-    return 0
-
-
 def starting_widths(record: Record) -> tuple[int, ...]:
     """Widths of the hidden layers before anything grew."""
     if not record.accepted:
@@ -94,7 +89,7 @@ def starting_widths(record: Record) -> tuple[int, ...]:
     widths = [int(width) for width in event["hidden"]]
     match event["edit"]:
         case "insert_layer":
-            del widths[_inserted_at(event)]
+            del widths[inserted_at(event)]
         case "add_neurons":
             widths[event["layer"]] -= int(event["neurons"])
         case "prune_neurons":
@@ -102,6 +97,6 @@ def starting_widths(record: Record) -> tuple[int, ...]:
     return tuple(widths)
 
 
-def _inserted_at(event: Mapping[str, Any]) -> int:
+def inserted_at(event: Mapping[str, Any]) -> int:
     """The place of an inserted layer among the hidden layers."""
     return int(event["layer"] if "layer" in event else event["map"])

@@ -21,6 +21,7 @@ from senn_cli.growth.build import INPUT_DAMPING
 from senn_cli.growth.landscape import grid, make_landscape, place_of, weights_at
 from senn_cli.nets.architecture import Architecture
 from senn_cli.nets.mlp import Parameters, apply
+from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.files import write_atomic
 from senn_cli.spec import Spec
 from senn_cli.training.arrays import examples
@@ -58,7 +59,7 @@ class Recorder:
     def __init__(self, spec: Spec, directory: Path, trainer: Trainer) -> None:
         self.record, self.folder, self.trainer = spec.record, directory / FOLDER, trainer
         self.threshold, self.stop = spec.expansion.threshold, spec.expansion.stop
-        self.rejected: list[Any] = []
+        self.directory = RunDirectory(directory)
         metric = trainer.optimizer.metric
         task = trainer.dataset.task
         self._landscape = Program(
@@ -80,10 +81,9 @@ class Recorder:
         """After a growth round."""
         added = [e for e in events if e.get("edit") == "add_neurons"]
         inserted = any(e.get("edit") == "insert_layer" for e in events)
-        self.rejected = _places(e for e in events if not e["accepted"])
         if self.record.landscape and added:
             self._save_landscape(before.network, before.step, "before", _places(added), [])
-            self._save_landscape(after.network, after.step, "after", [], self.rejected)
+            self._save_landscape(after.network, after.step, "after", [], _rejected(events))
         if self.record.boundary and inserted:
             self._save_boundary(before.network, before.step, "before")
 
@@ -91,7 +91,10 @@ class Recorder:
         """After the last step."""
         network, step = self.trainer.network, self.trainer.step
         if self.record.landscape:
-            self._save_landscape(network, step, "end", [], self.rejected)
+            # From the file: the last round may have been before a resumption.
+            history = self.directory.history()
+            last = [event for event in history if event["step"] == history[-1]["step"]]
+            self._save_landscape(network, step, "end", [], _rejected(last))
         if self.record.boundary:
             self._save_boundary(network, step, "end")
 
@@ -186,6 +189,10 @@ class Recorder:
 
 def _outputs(shape: Architecture, params: Parameters, widths: jax.Array, x: jax.Array) -> jax.Array:
     return apply(shape, params, jnp.asarray(x), widths).outputs
+
+
+def _rejected(events: Sequence[Mapping[str, Any]]) -> list[Any]:
+    return _places(event for event in events if not event["accepted"])
 
 
 def _places(events: Any) -> list[Any]:

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import errno
 import json
 import os
-import pty
 import shutil
 import subprocess
 import sys
@@ -16,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 from senn_cli.cli.app import app
 from tests.handmade import added, checkpoint, event, inserted, row, run_directory, weights
+from tests.terminal import on_terminal
 
 ROWS = 10_000
 BUDGET = 3.0  # seconds for them as a process, on a machine that has other things to do, too
@@ -255,44 +254,16 @@ def test_ascii(made: Path, tmp_path: Path, environment: dict[str, str]) -> None:
     assert "2 -> 3" in text
 
 
-def on_terminal(*arguments: str | Path, **environment: str) -> str:
-    """What the command writes to a terminal."""
-    leader, follower = pty.openpty()
-    # Whatever the surroundings say of colours, as CI does.
-    plain = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")}
-    child = subprocess.Popen(
-        [sys.executable, "-m", "senn_cli", "inspect", *map(str, arguments)],
-        stdin=follower,
-        stdout=follower,
-        stderr=follower,
-        env=plain | {"TERM": "xterm"} | environment,
-    )
-    os.close(follower)
-    chunks = []
-    while True:
-        try:
-            chunk = os.read(leader, 65536)
-        except OSError as error:  # Linux says so when the other side has closed
-            assert error.errno == errno.EIO
-            break
-        if not chunk:
-            break
-        chunks.append(chunk)
-    os.close(leader)
-    assert child.wait() == 0
-    return b"".join(chunks).decode().replace("\r\n", "\n")
-
-
 def test_a_narrow_terminal(made: Path) -> None:
-    text = on_terminal("history", made, "--rejected", COLUMNS="60", NO_COLOR="1")
+    text = on_terminal("inspect", "history", made, "--rejected", COLUMNS="60", NO_COLOR="1")
     assert max(map(len, text.splitlines())) <= 60
     assert "\x1b" not in text
     assert "ratio too low" in text
-    assert "\x1b[1m" in on_terminal("history", made, COLUMNS="60")
+    assert "\x1b[1m" in on_terminal("inspect", "history", made, COLUMNS="60")
 
 
 def test_a_followed_run_that_has_ended_on_a_terminal(made: Path) -> None:
-    text = on_terminal(made, "--follow", COLUMNS="80", NO_COLOR="1")
+    text = on_terminal("inspect", made, "--follow", COLUMNS="80", NO_COLOR="1")
     assert "finished at step 30" in text
     assert "Score audit" in text
 

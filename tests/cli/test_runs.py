@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import errno
 import json
 import os
-import pty
 import subprocess
 import sys
 import time
@@ -19,6 +17,7 @@ from senn_cli.cli.runs import _Sort, _Status, shortened, sizes
 from senn_cli.report.listing import SORTS
 from senn_cli.report.record import Status
 from tests.handmade import event, row, run_directory
+from tests.terminal import on_terminal
 
 MANY = 200
 BUDGET = 3.0  # seconds for them as a process, on a machine that has other things to do, too
@@ -192,32 +191,6 @@ def test_ascii(root: Path, environment: dict[str, str]) -> None:
     text = process(root, **environment).stdout.decode()
     assert r"gr\xf6\xdfe [bold]" in text
     assert r"\xe9 [/x]" in text
-
-
-def on_terminal(command: str, *arguments: str | Path, **environment: str) -> str:
-    """What the command writes to a terminal."""
-    leader, follower = pty.openpty()
-    child = subprocess.Popen(
-        [sys.executable, "-m", "senn_cli", command, *map(str, arguments)],
-        stdin=follower,
-        stdout=follower,
-        stderr=follower,
-        env={**os.environ, "TERM": "xterm", **environment},
-    )
-    os.close(follower)
-    chunks = []
-    while True:
-        try:
-            chunk = os.read(leader, 65536)
-        except OSError as error:  # Linux says so when the other side has closed
-            assert error.errno == errno.EIO
-            break
-        if not chunk:
-            break
-        chunks.append(chunk)
-    os.close(leader)
-    assert child.wait() == 0
-    return b"".join(chunks).decode().replace("\r\n", "\n")
 
 
 def test_a_narrow_terminal(root: Path) -> None:

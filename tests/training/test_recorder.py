@@ -11,7 +11,8 @@ import pytest
 from senn_cli.errors import SpecError
 from senn_cli.report.record import read_record
 from senn_cli.runs.jsonl import read_rows
-from senn_cli.spec import parse_spec
+from senn_cli.spec import Duration, parse_spec
+from senn_cli.training.resume import resume_run
 from senn_cli.training.run import Run, train_run
 
 REGRESSION = """
@@ -140,6 +141,17 @@ def test_recording_changes_nothing_else(curve: Run, tmp_path: Path) -> None:
 
     assert timeless(mine.metrics) == timeless(theirs.metrics)
     assert timeless(mine.history) == timeless(theirs.history)
+
+
+def test_a_resumed_run_records_the_same(curve: Run, tmp_path: Path) -> None:
+    spec = parse_spec(REGRESSION + "record: {landscape: true}\n")
+    # Past the last growth round, so that nothing of it is in memory any longer.
+    part = train_run(spec, run_directory=tmp_path / "run", until=Duration(steps=35))
+    found, wanted = recordings(resume_run(part.path)), recordings(curve)
+    assert found.keys() == wanted.keys()
+    for name, arrays in wanted.items():
+        for symbol, array in arrays.items():
+            np.testing.assert_array_equal(found[name][symbol], array)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from senn_cli.report.record import Record
-from senn_cli.report.tracks import starting_widths
+from senn_cli.report.tracks import inserted_at, starting_widths
 
 _SITE = re.compile(r"(?:layer|map) ([0-9]+)")
 
@@ -47,7 +47,7 @@ def last_numbers(record: Record) -> list[Numbers]:
     for event in record.history:
         before = present
         if event.get("accepted") and event.get("edit") == "insert_layer":
-            place = int(event["layer"] if "layer" in event else event["map"])
+            place = inserted_at(event)
             present = (*present[:place], made, *present[place:])
             made += 1
         moments.append((before, present))

@@ -10,7 +10,7 @@ from senn_cli.report.plots import style
 from senn_cli.report.plots.events import draw_insertions, draw_strip, strip_height
 from senn_cli.report.plots.options import Options
 from senn_cli.report.record import Record
-from senn_cli.report.tracks import Track, first_step, tracks
+from senn_cli.report.tracks import Track, tracks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,7 +59,7 @@ def draw(records: Sequence[Record], options: Options) -> Figure:
 def stacked(record: Record, found: Sequence[Track]) -> tuple[list[int], list[list[int]]]:
     """All steps at which a width changed, and a list a layer with its widths from each of them."""
     changes = {step for track in found for step in track.steps}
-    steps = sorted(changes | {first_step(record), record.last_step})
+    steps = sorted(changes | {0, record.last_step})
     return steps, [[track.width_at(step) for step in steps] for track in found]
 
 

@@ -12,7 +12,7 @@ from senn_cli.errors import RunError
 from senn_cli.report.plots import style
 from senn_cli.report.plots.options import Options
 from senn_cli.report.record import Record
-from senn_cli.report.tracks import starting_widths
+from senn_cli.report.tracks import inserted_at, starting_widths
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +56,7 @@ def scored(record: Record) -> tuple[Scored, ...]:
                 chosen = bool(event.get("accepted")) and place == 0
                 found.append((event, candidate, chosen, _target(candidate, present)))
         if event.get("accepted") and edit == "insert_layer":
-            present.insert(int(event["layer"] if "layer" in event else event["map"]), object())
+            present.insert(inserted_at(event), object())
     last = {id(mark): number for number, mark in enumerate(present)}
     return tuple(
         Scored(
