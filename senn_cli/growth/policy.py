@@ -95,6 +95,7 @@ class Decision:
       threshold, stop: tau and alpha that they were compared with.
       loss: mean training loss over the deciding sample.
       bound: lambda of the chosen site's map, which eta cannot exceed.
+      change: the predicted change of the training loss by a pruning; None for other edits.
       seconds: how long finding and scoring took.
     """
 
@@ -105,6 +106,7 @@ class Decision:
     stop: float | None = None
     loss: float | None = None
     bound: float | None = None
+    change: float | None = None
     seconds: float = 0.0
 
 
@@ -130,6 +132,7 @@ class View:
       seed, step, asked: where the randomness of this call comes from; `asked` counts the calls of
         this round.
       added: neurons added in this round by earlier calls.
+      every: steps between two rounds; per_epoch: steps in an epoch.
       layer_allowed: whether the cooldown between layers has passed.
       input_spectrum: eigenvalues and eigenvectors of the inputs' second moment, the constant in
         front; None where there are too many inputs.
@@ -143,6 +146,8 @@ class View:
     step: int
     asked: int
     added: int
+    every: int
+    per_epoch: int
     layer_allowed: bool
     input_spectrum: tuple[jax.Array, jax.Array] | None
 

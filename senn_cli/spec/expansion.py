@@ -12,6 +12,7 @@ from senn_cli.spec.suggest import closest
 
 _Positive = Annotated[float, Field(gt=0)]
 _NotNegative = Annotated[float, Field(ge=0)]
+_Probability = Annotated[float, Field(ge=0, le=1)]
 _AtLeastOne = Annotated[Whole, Field(ge=1)]
 _Limit = Annotated[Whole, Field(ge=1)] | None
 _OnOff = AlsoAccepts(type="boolean", description="On or off, the options as by default.")
@@ -101,6 +102,9 @@ class DepthSpec(_Switched):
         default=None, description="Least time between two insertions; null for none."
     )
     max_layers: _Limit = Field(default=None, description="Most hidden layers; null for no limit.")
+    per_block: _Limit = Field(
+        default=4, description="Most layers in a block of a densenet; null for no limit."
+    )
     log_determinant: _NotNegative = Field(
         default=0.01,
         description="Weight of the log-determinant that keeps a layer's matrix invertible.",
@@ -112,6 +116,46 @@ class DepthSpec(_Switched):
     )
 
 
+class PruneSpec(_Switched):
+    """Taking neurons out again: section 3.6, pruning is reversed addition."""
+
+    enabled: bool = Field(default=True, description="Whether neurons are pruned.")
+    min_width: _AtLeastOne = Field(default=1, description="No layer gets narrower than this.")
+    per_round: _Limit = Field(
+        default=None, description="Most neurons pruned in one round; null for no limit."
+    )
+
+
+class DormantSpec(Model):
+    """Standing proposals: neurons that are allocated but not in use, and buds."""
+
+    activate: _Probability = Field(
+        default=1e-3,
+        description="Probability a step that an unused neuron which passes the threshold is taken "
+        "into use.",
+    )
+    prune: _Probability = Field(
+        default=1e-3,
+        description="Probability a step that a neuron whose removal costs less than the threshold "
+        "is taken out.",
+    )
+    redraw: _Probability = Field(
+        default=0.1, description="Probability an epoch that an unused neuron gets new weights."
+    )
+    bud_factor: _Positive = Field(
+        default=3.0,
+        description="A bud becomes a layer where its neurons' mean score passes this many times "
+        "the threshold.",
+    )
+    slow: Annotated[float, Field(gt=0, le=1)] = Field(
+        default=1e-3,
+        description="Rate a step of the moving average of gradients that scores are made of.",
+    )
+    neurons: _AtLeastOne = Field(
+        default=64, description="Standing proposals for every layer of an mlp."
+    )
+
+
 class ExpansionSpec(Model):
     """When, where and by what the network grows."""
 
@@ -120,6 +164,12 @@ class ExpansionSpec(Model):
         description="What decides: `senn` (the expansion score), `random` (a control) or `none` "
         "(a fixed architecture).",
         json_schema_extra={"enum": list(POLICIES)},
+    )
+    proposals: Literal["search", "dormant"] = Field(
+        default="search",
+        description="Where proposals come from: `search` draws and optimises candidates in every "
+        "round, `dormant` scores unused neurons within the capacity and buds. A densenet grows by "
+        "`dormant` alone.",
     )
     threshold: _NotNegative = Field(
         default=7e-3,
@@ -166,4 +216,10 @@ class ExpansionSpec(Model):
     )
     depth: Annotated[DepthSpec, _OnOff] = Field(
         default=DepthSpec(), description="Inserting layers; `false` switches it off."
+    )
+    prune: Annotated[PruneSpec, _OnOff] = Field(
+        default=PruneSpec(enabled=False), description="Taking neurons out; `true` switches it on."
+    )
+    dormant: DormantSpec = Field(
+        default=DormantSpec(), description="Options of `proposals: dormant`."
     )

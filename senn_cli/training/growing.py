@@ -26,6 +26,7 @@ class Grower:
 
     Attributes:
       loss: the loss of a network on the reference data, before and after.
+      every: steps between two rounds.
       per_epoch: steps in an epoch.
       layer_every: least steps between two inserted layers.
     """
@@ -37,6 +38,7 @@ class Grower:
     data: Arrays
     loss: Callable[[Network], float]
     seed: int
+    every: int
     per_epoch: int
     layer_every: int
     input_spectrum: Spectrum | None
@@ -78,6 +80,8 @@ class Grower:
             step=step,
             asked=asked,
             added=added,
+            every=self.every,
+            per_epoch=self.per_epoch,
             layer_allowed=memory.layer_allowed(step, self.layer_every),
             input_spectrum=None if spectrum is None else (spectrum.values, spectrum.vectors),
         )

@@ -200,6 +200,7 @@ class Trainer:
             data=self.train,
             loss=loss,
             seed=self.seed,
+            every=self.timetable.grow,
             per_epoch=self.timetable.per_epoch,
             layer_every=self.timetable.layer_every,
             input_spectrum=self.input_spectrum,

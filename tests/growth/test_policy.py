@@ -62,6 +62,8 @@ def test_no_growth_decides_nothing(nets: Any) -> None:
         step=0,
         asked=0,
         added=0,
+        every=1,
+        per_epoch=1,
         layer_allowed=True,
         input_spectrum=None,
     )

@@ -115,6 +115,8 @@ class Problem:
             "step": 0,
             "asked": 0,
             "added": 0,
+            "every": 1,
+            "per_epoch": 1,
             "layer_allowed": True,
             "input_spectrum": None,
         }
