@@ -1,27 +1,34 @@
-"""Edits of a DenseNet: of its architecture, masks, parameters and whatever has their shape.
+"""Surgery on a DenseNet's parameters, and on whatever in an optimizer's state has their shape.
 
 All on the host in NumPy, so that no edit compiles anything. Every edit says by a `Lineage` which
-channel each channel was before; one function moves trees of the parameters' shape along it. All
-edits keep the function that the network computes, but for pruning, which changes it as little as
-the remaining channels allow (ingredient 1 and section 3.6 of the paper).
+channel each channel was before; one function moves trees of the parameters' shape along it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from senn_cli.growth.conv_edits import (
+    ActivateChannels,
+    Compact,
+    ConvEdit,
+    EnlargeChannels,
+    PromoteBud,
+    PruneChannel,
+    RedrawChannels,
+    ReorderChannels,
+    edit_architecture,
+)
 from senn_cli.growth.dormant_score import compensated
-from senn_cli.nets.architecture import Layer
 from senn_cli.nets.conv_architecture import DenseArchitecture, Wiring
 from senn_cli.nets.densenet import feature_rows, update_mask
 from senn_cli.nets.densenet_initial import (
     Masks,
     Tree,
     draw_channels,
+    redraw,
     split_sources,
     with_columns,
 )
@@ -32,129 +39,9 @@ NEW = -1
 """In a lineage: a channel that was not there before."""
 
 
-@dataclass(frozen=True)
-class EnlargeChannels:
-    """Room for `capacity` channels in hidden layer `layer`; new ones are drawn, dormant.
-
-    Attributes:
-      seed, step: what the draws are a function of, besides the channel.
-    """
-
-    layer: int
-    capacity: int
-    seed: int
-    step: int
-    name: str = "enlarge_capacity"
-
-
-@dataclass(frozen=True)
-class ActivateChannels:
-    """Takes dormant `channels` of hidden layer `layer` into use, at output weights of zero."""
-
-    layer: int
-    channels: tuple[int, ...]
-    name: str = "add_neurons"
-
-
-@dataclass(frozen=True, eq=False)
-class PruneChannel:
-    """Takes channel `channel` of hidden layer `layer` out of use; it stays as a dormant one.
-
-    Attributes:
-      compensation: by reading map, how its other rows stand in for the channel's, `(n_a, G)` over
-        the rows of `densenet.joined`, G = 9 (of the head 1); `dormant_score.compensation` makes
-        it. Maps that are missing are not compensated.
-    """
-
-    layer: int
-    channel: int
-    compensation: Mapping[str, np.ndarray] | None = None
-    name: str = "prune_neurons"
-
-
-@dataclass(frozen=True)
-class PromoteBud:
-    """The bud before hidden layer `layer` becomes a layer; before each of both stands a new bud.
-
-    The new layer has the number `layer`, later ones move up by one.
-
-    Attributes:
-      seed, step: what the draws of the buds are a function of.
-      capacity: channels allocated for the new layer; 0 for those of the bud.
-      used: which of the bud's channels are taken into use; None for all.
-    """
-
-    layer: int
-    seed: int
-    step: int
-    capacity: int = 0
-    used: tuple[bool, ...] | None = None
-    name: str = "insert_layer"
-
-
-@dataclass(frozen=True)
-class Compact:
-    """Drops all channels that are not in use; buds stay."""
-
-    name: str = "compact"
-
-
-ConvEdit = EnlargeChannels | ActivateChannels | PruneChannel | PromoteBud | Compact
 Lineage = dict[Feature, tuple[Feature | None, np.ndarray]]
 """For every feature after an edit: the feature it was before, None for a new one, and for each of
 its channels the number it had there, int `(channels,)`, or `NEW`."""
-
-
-def edit_architecture(
-    architecture: DenseArchitecture, masks: Masks, edit: ConvEdit
-) -> tuple[DenseArchitecture, Masks]:
-    """Architecture and masks after `edit`.
-
-    Raises:
-      ValueError: less capacity than before, a channel that is in use already (activation), one
-        that is not in use or the last of its layer (pruning), or no bud to promote.
-    """
-    if isinstance(edit, Compact):
-        layers = tuple(np.ones(width, bool) for width in masks.widths)
-        return architecture.compact(), masks._replace(layers=layers)
-    if isinstance(edit, PromoteBud):
-        return _promoted(architecture, masks, edit)
-    used = np.array(masks.layers[edit.layer], bool)
-    capacity = len(used)
-    if isinstance(edit, EnlargeChannels):
-        if edit.capacity < capacity:
-            raise ValueError(f"cannot enlarge {capacity} channels to {edit.capacity}")
-        used, capacity = np.pad(used, (0, edit.capacity - capacity)), edit.capacity
-    else:
-        active = isinstance(edit, ActivateChannels)
-        chosen = list(edit.channels) if isinstance(edit, ActivateChannels) else [edit.channel]
-        if (used[chosen] == active).any():
-            raise ValueError(f"channels {chosen} are {'' if active else 'not '}in use already")
-        used[chosen] = active
-        if not used.any():
-            raise ValueError(f"channel {chosen[0]} is the last of its layer")
-    after = architecture.with_layer(edit.layer, width=int(used.sum()), capacity=capacity)
-    layers = (*masks.layers[: edit.layer], used, *masks.layers[edit.layer + 1 :])
-    return after, masks._replace(layers=layers)
-
-
-def _promoted(
-    architecture: DenseArchitecture, masks: Masks, edit: PromoteBud
-) -> tuple[DenseArchitecture, Masks]:
-    if not architecture.bud:
-        raise ValueError("there are no buds")
-    at, n = edit.layer, architecture.bud
-    used = np.array(edit.used, bool) if edit.used is not None else np.ones(n, bool)
-    if masks.buds:
-        used = used | masks.buds[at]
-    capacity = edit.capacity or n
-    if len(used) != n or capacity < n:
-        raise ValueError(f"a bud of {n} channels needs {n} entries of `used` and room for them")
-    new = Layer(int(used.sum()), capacity, architecture.hidden[at].activation)
-    layers = (*masks.layers[:at], np.pad(used, (0, capacity - n)), *masks.layers[at:])
-    fresh = np.zeros(n, bool)
-    buds = (*masks.buds[:at], fresh, fresh, *masks.buds[at + 1 :]) if masks.buds else ()
-    return architecture.with_inserted(at, new), Masks(layers, buds)
 
 
 def lineage(architecture: DenseArchitecture, masks: Masks, edit: ConvEdit) -> Lineage:
@@ -169,6 +56,8 @@ def lineage(architecture: DenseArchitecture, masks: Masks, edit: ConvEdit) -> Li
             here = np.flatnonzero(masks.layers[index])
         elif isinstance(edit, EnlargeChannels) and edit.layer == index:
             here = np.where(here < architecture.capacities[index], here, NEW)
+        elif isinstance(edit, ReorderChannels) and edit.layer == index:
+            here = np.array(edit.order)
         elif isinstance(edit, PromoteBud) and index == edit.layer:
             old, bud = ("bud", index), None
             here = np.where(here < architecture.bud, here, NEW)
@@ -234,6 +123,8 @@ def edit_parameters(
     """Parameters (NumPy) after `edit`, which compute what `params` compute."""
     after, masks_after = edit_architecture(architecture, masks, edit)
     lines = lineage(architecture, masks, edit)
+    if isinstance(edit, RedrawChannels):
+        return redraw(params, architecture, masks, chosen(architecture, edit), edit.seed, edit.step)
     result = moved(params, architecture, after, lines)
     if isinstance(edit, EnlargeChannels | PromoteBud):
         dtype = params["head"]["kernel"].dtype
@@ -245,17 +136,27 @@ def edit_parameters(
                 result[wire.name] = with_columns(result[wire.name], where, new)
     if isinstance(edit, ActivateChannels | PruneChannel):
         given = (edit.compensation or {}) if isinstance(edit, PruneChannel) else {}
-        chosen = [edit.channel] if isinstance(edit, PruneChannel) else list(edit.channels)
+        which = [edit.channel] if isinstance(edit, PruneChannel) else list(edit.channels)
         for wire, source in after.readers(edit.layer):
             if wire.name in given:
-                first = _first_row(wire, source.leaf)
-                rows = feature_rows(wire)[first + chosen[0]]
+                first = first_channel(wire, source.leaf)
+                rows = feature_rows(wire)[first + which[0]]
                 result[wire.name] = _compensated(wire, result[wire.name], given[wire.name], rows)
-            result[wire.name][source.leaf][..., chosen, :] = 0
+            result[wire.name][source.leaf][..., which, :] = 0
     return result
 
 
-def _first_row(wire: Wiring, leaf: str) -> int:
+def chosen(architecture: DenseArchitecture, edit: RedrawChannels) -> Masks:
+    """The channels that `edit` draws anew, as masks."""
+
+    def mask(channels: tuple[int, ...], size: int) -> np.ndarray:
+        return np.isin(np.arange(size), channels)
+
+    layers = map(mask, edit.layers, architecture.capacities)
+    return Masks(tuple(layers), tuple(mask(c, architecture.bud) for c in edit.buds))
+
+
+def first_channel(wire: Wiring, leaf: str) -> int:
     """How many input channels come before those of source `leaf`."""
     leaves = [source.leaf for source in wire.sources]
     return sum(source.channels for source in wire.sources[: leaves.index(leaf)])
@@ -321,18 +222,3 @@ def _level(
         if len(values):
             return float(values.mean(dtype=np.float64))
     return 0.0
-
-
-def describe(edit: ConvEdit, architecture: DenseArchitecture) -> dict[str, Any]:
-    """The edit's line in the history, without weights; `architecture` is that before it."""
-    if isinstance(edit, Compact):
-        return {"edit": edit.name}
-    place: dict[str, Any] = {"edit": edit.name, "layer": edit.layer}
-    place["site"] = architecture.site(edit.layer)
-    if isinstance(edit, EnlargeChannels):
-        return {**place, "capacity": edit.capacity}
-    if isinstance(edit, ActivateChannels):
-        return {**place, "neurons": len(edit.channels), "channels": list(edit.channels)}
-    if isinstance(edit, PruneChannel):
-        return {**place, "neuron": edit.channel}
-    return {**place, "neurons": sum(edit.used) if edit.used else architecture.bud}

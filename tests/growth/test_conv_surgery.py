@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from senn_cli.growth.conv_surgery import (
-    NEW,
+from senn_cli.growth.conv_edits import (
     ActivateChannels,
     Compact,
     ConvEdit,
@@ -17,6 +16,9 @@ from senn_cli.growth.conv_surgery import (
     PruneChannel,
     describe,
     edit_architecture,
+)
+from senn_cli.growth.conv_surgery import (
+    NEW,
     edit_moments,
     edit_parameters,
     lineage,
