@@ -12,7 +12,7 @@ from rich.text import Text
 
 from senn_cli.cli.words import duration, printable, widths
 
-PARTS = ("train", "score", "surgery", "compile", "evaluate", "save")
+PARTS = ("train", "track", "score", "surgery", "compile", "evaluate", "save")
 """The parts of `seconds` in the order of a run; what is left of `total` is shown as `other`."""
 
 

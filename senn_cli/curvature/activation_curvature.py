@@ -56,12 +56,14 @@ class Passes(NamedTuple):
       sample: v / sqrt(N), whose second moment is the mean of the examples' matrices.
       covectors: v's part of every example at every pre-activation, in the structure of
         `Shifts.pre`; their second moments are KFAC's S factors.
+      signals: what else `run` has returned.
     """
 
     gradient: Tree
     post_gradients: Tree
     sample: Tree
     covectors: Tree
+    signals: Any
 
 
 def silu_second(x: jax.Array) -> jax.Array:
@@ -143,7 +145,7 @@ def noise_cotangents(
 
 
 def gradient_and_sample(
-    run: Callable[[Tree, Shifts], tuple[jax.Array, Tree]],
+    run: Callable[[Tree, Shifts], tuple[tuple[jax.Array, Tree], Any]],
     params: Tree,
     shifts: Shifts,
     key: jax.Array,
@@ -155,8 +157,8 @@ def gradient_and_sample(
     """The loss's gradient and one sample of the curvature, from one forward pass.
 
     Args:
-      run: (parameters, shifts) -> (outputs `(N, m)`, pre-activations of all hidden activations, in
-        the structure of `shifts.post`).
+      run: (parameters, shifts) -> ((outputs `(N, m)`, pre-activations of all hidden activations, in
+        the structure of `shifts.post`), whatever else is wanted of the forward pass).
       params: the parameters.
       shifts: zeros.
       key: of the sample.
@@ -164,18 +166,19 @@ def gradient_and_sample(
       metric: H_y; its factor times noise is drawn by `sample_output_gradient`.
       second_derivative: as for `noise_scales`.
     """
-    (outputs, preactivations), pull = jax.vjp(run, params, shifts)
+    (outputs, preactivations), pull, seen = jax.vjp(run, params, shifts, has_aux=True)
     n = outputs.shape[0]
     silence = jax.tree.map(jnp.zeros_like, preactivations)
-    gradient, signals = pull((loss_gradient(outputs), silence))
+    gradient, of_signals = pull((loss_gradient(outputs), silence))
     of_outputs, of_noise = jax.random.split(key)
-    noise = noise_cotangents(of_noise, preactivations, signals.post, second_derivative)
+    noise = noise_cotangents(of_noise, preactivations, of_signals.post, second_derivative)
     sample, covectors = pull((sample_output_gradient(metric, outputs, of_outputs), noise))
     return Passes(
         gradient=jax.tree.map(lambda x: x / n, gradient),
-        post_gradients=signals.post,
+        post_gradients=of_signals.post,
         sample=jax.tree.map(lambda x: x / n**0.5, sample),
         covectors=covectors.pre,
+        signals=seen,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import jax
@@ -20,6 +21,8 @@ from senn_cli.growth.surgery import (
 )
 from senn_cli.nets.architecture import Architecture
 
+Kind = Literal["vector", "covector", "square"]
+
 
 def edit_optimizer(
     state: Any,
@@ -30,32 +33,48 @@ def edit_optimizer(
     *,
     natural: bool,
 ) -> Any:
-    """Optax's state (NumPy leaves) after `edit`.
-
-    Every subtree of the parameters' structure is changed with them. A momentum of natural
-    gradients is a step and changes as weights do; one of plain gradients changes as gradients do.
+    """Optax's state (NumPy leaves) after `edit`; see `edit_moments_of`.
 
     Args:
       params: the parameters before the edit.
       natural: whether the momentum is one of natural gradients.
     """
+
+    def change(tree: Tree, kind: Kind) -> Tree:
+        return edit_moments(tree, architecture, edit, after, kind)
+
+    return edit_moments_of(state, params, change, natural=natural)
+
+
+def edit_moments_of(
+    state: Any, params: Any, change: Callable[[Any, Kind], Any], *, natural: bool
+) -> Any:
+    """Optax's state with every subtree of the parameters' structure changed as they are.
+
+    A momentum of natural gradients is a step and changes as weights do; one of plain gradients
+    changes as gradients do.
+
+    Args:
+      params: the parameters before the edit.
+      change: applies the edit to a tree of their shape, by what kind of thing it holds.
+      natural: whether the momentum is one of natural gradients.
+    """
     structure: Any = jax.tree.structure(params)
-    step_kind: Literal["vector", "covector"] = "vector" if natural else "covector"
+    step_kind: Kind = "vector" if natural else "covector"
 
     def stop(node: Any) -> bool:
         adam = isinstance(node, optax.ScaleByAdamState)
         return adam or jax.tree.structure(node) == structure
 
-    def change(node: Any) -> Any:
+    def changed(node: Any) -> Any:
         if isinstance(node, optax.ScaleByAdamState):
-            mu = edit_moments(node.mu, architecture, edit, after, step_kind)
-            nu = edit_moments(node.nu, architecture, edit, after, "square")
+            mu, nu = change(node.mu, step_kind), change(node.nu, "square")
             return node._replace(mu=mu, nu=nu)
         if jax.tree.structure(node) == structure:
-            return edit_moments(node, architecture, edit, after, step_kind)
+            return change(node, step_kind)
         return node
 
-    return jax.tree.map(change, state, is_leaf=stop)
+    return jax.tree.map(changed, state, is_leaf=stop)
 
 
 def _square(matrix: np.ndarray, size: int) -> np.ndarray:

@@ -24,6 +24,7 @@ from senn_cli.curvature.activation_curvature import (
 )
 from senn_cli.curvature.kronecker import second_moment
 from senn_cli.curvature.metric import Metric
+from senn_cli.curvature.rank_one import combinations
 from senn_cli.nets.conv_architecture import DenseArchitecture, Wiring
 from senn_cli.nets.densenet import Parameters, Signals, apply, joined
 from senn_cli.nets.densenet_initial import Masks
@@ -62,6 +63,7 @@ def observe_images(
     metric: Metric,
     *,
     stride: int = 2,
+    vectors: int = 0,
 ) -> ImageObservation:
     """The observation of images `x` (N, inputs) with targets `y`.
 
@@ -69,6 +71,8 @@ def observe_images(
       key: of the curvature sample and of the positions that A is estimated from.
       stride: one position in stride^2 is looked at for A, on a grid at a random offset; 1 takes all
         of them, which costs several times the convolution.
+      vectors: where above 0, the factors are told by that many vectors each, `(vectors, n)`, for
+        `tracked.update_rank_one`.
     """
     blank = jax.eval_shape(lambda p: apply(shape, p, x, masks), params)
     hidden = [wire for wire in consumers(shape) if wire.kind == "layer"]
@@ -78,11 +82,14 @@ def observe_images(
     }
     post = {wire.name: pre[wire.name] for wire in hidden}
 
-    def run(params: Parameters, shifts: Shifts) -> tuple[jax.Array, dict[str, jax.Array]]:
+    def run(
+        params: Parameters, shifts: Shifts
+    ) -> tuple[tuple[jax.Array, dict[str, jax.Array]], Signals]:
         signals = apply(shape, params, x, masks, shifts.pre, shifts.post)
-        return signals.outputs, {wire.name: signals.preactivations[wire.name] for wire in hidden}
+        hidden_pre = {wire.name: signals.preactivations[wire.name] for wire in hidden}
+        return (signals.outputs, hidden_pre), signals
 
-    of_sample, of_positions = jax.random.split(key)
+    of_sample, of_factors = jax.random.split(key)
     passes = gradient_and_sample(
         run,
         params,
@@ -92,21 +99,44 @@ def observe_images(
         metric=metric,
         second_derivative={wire.name: _second(shape, wire) for wire in hidden},
     )
-    signals: Signals = apply(shape, params, x, masks)
-    losses, _ = loss_and_gradient(task, signals.outputs, y)
+    losses, _ = loss_and_gradient(task, passes.signals.outputs, y)
     gradients, factors = {}, {}
     for index, wire in enumerate(consumers(shape)):
-        read = signals.inputs[wire.name]
-        if wire.kind == "head":
-            a = second_moment(with_constant(read))
-        elif stride == 1:
-            a = patches.input_factor(read)
+        drawn = jax.random.fold_in(of_factors, index)
+        read, covectors = passes.signals.inputs[wire.name], passes.covectors[wire.name]
+        if vectors:
+            factors[wire.name] = _vectors(drawn, wire, read, covectors, stride, vectors)
         else:
-            drawn = jax.random.fold_in(of_positions, index)
-            a = patches.input_factor_sampled(drawn, read, stride=stride)
-        factors[wire.name] = (a, patches.gradient_factor(passes.covectors[wire.name]))
+            factors[wire.name] = (
+                _input_factor(drawn, wire, read, stride),
+                patches.gradient_factor(covectors),
+            )
         gradients[wire.name] = joined(wire, passes.gradient[wire.name])
     return ImageObservation(gradients, factors, jnp.mean(losses))
+
+
+def _input_factor(key: jax.Array, wire: Wiring, read: jax.Array, stride: int) -> jax.Array:
+    if wire.kind == "head":
+        return second_moment(with_constant(read))
+    if stride == 1:
+        return patches.input_factor(read)
+    return patches.input_factor_sampled(key, read, stride=stride)
+
+
+def _vectors(
+    key: jax.Array, wire: Wiring, read: jax.Array, covectors: jax.Array, stride: int, count: int
+) -> tuple[jax.Array, jax.Array]:
+    """`count` vectors for each factor, whose outer products have it as their expectation."""
+    of_offset, of_a, of_s = jax.random.split(key, 3)
+    s = combinations(of_s, covectors.reshape(-1, covectors.shape[-1]), count)
+    if wire.kind == "head":
+        return combinations(of_a, with_constant(read), count), s
+    offset = jax.random.randint(of_offset, (2,), 0, stride)
+    rows = patches.patch_subset(read, offset, stride=stride)
+    rows = rows.reshape(-1, rows.shape[-1])
+    # A sums over the positions of an image, of which one in stride^2 is here.
+    scale = (rows.shape[0] * stride**2 / read.shape[0]) ** 0.5
+    return scale * combinations(of_a, rows, count), s
 
 
 def _second(shape: DenseArchitecture, wire: Wiring) -> SecondDerivative:

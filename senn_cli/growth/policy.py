@@ -12,10 +12,12 @@ from typing import Any, Literal, Protocol
 
 import jax
 
+from senn_cli.growth.conv_edits import ConvEdit
 from senn_cli.growth.edits import Edit
 from senn_cli.nets.architecture import Architecture
 from senn_cli.nets.mlp import Parameters
 from senn_cli.training.arrays import Arrays
+from senn_cli.training.tracking import Tracked
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,24 @@ class Site:
 
 
 @dataclass(frozen=True)
+class Place:
+    """A place of a DenseNet where capacity can be added.
+
+    Attributes:
+      kind: `width`, a hidden layer that gets channels; `depth`, a bud that becomes a layer.
+      index: the hidden layer, or that behind the bud, counted over all blocks.
+      name: for people: `block 0 layer 1`, `block 0 bud 1`.
+    """
+
+    kind: Literal["width", "depth"]
+    index: int
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
 class Candidate:
     """The best proposal at one site, and how it did.
 
@@ -58,7 +78,7 @@ class Candidate:
         inputs alone; else None.
     """
 
-    site: Site
+    site: Site | Place
     delta_eta: float
     delta_eta_lower: float
     bias: float
@@ -70,7 +90,11 @@ class Candidate:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for the history."""
-        shown = {} if self.weights is None else {"weights": list(self.weights)}
+        shown: dict[str, Any] = {}
+        if self.weights is not None:
+            shown["weights"] = list(self.weights)
+        if isinstance(self.site, Place):
+            shown["layer"] = self.site.index
         return shown | {
             "kind": self.site.kind,
             "site": str(self.site),
@@ -99,7 +123,7 @@ class Decision:
       seconds: how long finding and scoring took.
     """
 
-    edit: Edit | None
+    edit: Edit | ConvEdit | None
     reason: str
     candidates: tuple[Candidate, ...] = ()
     threshold: float | None = None
@@ -134,11 +158,12 @@ class View:
       added: neurons added in this round by earlier calls.
       every: steps between two rounds; per_epoch: steps in an epoch.
       layer_allowed: whether the cooldown between layers has passed.
+      tracked: what is tracked of a DenseNet's curvature; None of other networks.
       input_spectrum: eigenvalues and eigenvectors of the inputs' second moment, the constant in
         front; None where there are too many inputs.
     """
 
-    architecture: Architecture
+    architecture: Any
     params: Parameters
     widths: jax.Array
     data: Arrays
@@ -150,6 +175,7 @@ class View:
     per_epoch: int
     layer_allowed: bool
     input_spectrum: tuple[jax.Array, jax.Array] | None
+    tracked: Tracked | None = None
 
 
 class Policy(Protocol):

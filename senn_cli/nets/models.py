@@ -23,14 +23,3 @@ def outputs(shape: AnyArchitecture, params: Any, x: jax.Array, widths: jax.Array
 def masks(shape: DenseArchitecture, widths: jax.Array) -> Masks:
     """What is in use of a DenseNet, of whose layers the first `widths` channels are."""
     return Masks(tuple(jnp.arange(h.capacity) < widths[i] for i, h in enumerate(shape.hidden)))
-
-
-def only_trained(shape: AnyArchitecture, tree: Any, widths: jax.Array) -> Any:
-    """A gradient or an update with zeros for parameters that are not in use.
-
-    Those of a fully connected network are zero already: what is not in use computes nothing there.
-    """
-    if not isinstance(shape, DenseArchitecture):
-        return tree
-    trained = densenet.update_mask(shape, masks(shape, widths))
-    return jax.tree.map(lambda used, a: jnp.where(used, a, 0), trained, tree)

@@ -27,6 +27,8 @@ KEYS = (
     "stop",
     "bound",
     "predicted_gain",
+    "predicted_change",
+    "realised_change",
     "train_loss",
     "loss_before",
     "loss_after",
@@ -50,8 +52,10 @@ class Entry:
       capacity: the new one, where the edit enlarged it.
       ratios: Delta eta / eta_c of every edit (for a layer divided by its cost), where known.
       threshold: tau, None where it is not known.
-      predicted: the sum of Delta eta / 2, None where there is none.
-      realised: what the round gained until the loss was measured again; on its last edit alone.
+      predicted: the sum of Delta eta / 2, None where there is none; of prunings the loss that
+        they should gain, mostly below 0.
+      realised: what the round gained until the loss was measured again, on its last edit alone; of
+        prunings what they gained at once.
       until: the step of that measurement.
       hidden: widths afterwards.
       parameters: afterwards; None where the line does not tell.
@@ -116,8 +120,8 @@ def entry_of(event: dict[str, Any]) -> Entry:
         capacity=event.get("capacity"),
         ratios=() if ratio is None else (float(ratio),),
         threshold=event.get("threshold"),
-        predicted=event.get("predicted_gain"),
-        realised=None,
+        predicted=_negative(event.get("predicted_change"), event.get("predicted_gain")),
+        realised=_negative(event.get("realised_change"), None),
         until=None,
         hidden=tuple(event.get("hidden") or ()),
         parameters=event.get("parameters"),
@@ -134,11 +138,13 @@ def merged(entries: Iterable[Entry]) -> tuple[Entry, ...]:
         alike = ("add_neurons", "prune_neurons")
         if before is not None and entry.edit in alike and _key(before) == _key(entry):
             gains = [p for p in (before.predicted, entry.predicted) if p is not None]
+            came = [r for r in (before.realised, entry.realised) if r is not None]
             result[-1] = replace(
                 entry,
                 neurons=before.neurons + entry.neurons,
                 ratios=before.ratios + entry.ratios,
                 predicted=sum(gains) if gains else None,
+                realised=sum(came) if came else None,
             )
         else:
             result.append(entry)
@@ -153,6 +159,11 @@ def threshold_of(entries: Sequence[Entry]) -> float | None:
 
 def _key(entry: Entry) -> tuple[object, ...]:
     return entry.step, entry.edit, entry.site
+
+
+def _negative(change: float | None, otherwise: float | None) -> float | None:
+    """The gain that a change of the loss is."""
+    return otherwise if change is None else -change
 
 
 def _predicts(event: dict[str, Any]) -> bool:

@@ -6,6 +6,7 @@ network knows it by.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -55,7 +56,7 @@ def tracks(record: Record) -> tuple[Track, ...]:
         for layer, width in zip(layers, after, strict=True):
             if layer[-1][1] != width:
                 layer.append((step, width))
-    names = _names(record, len(layers))
+    names = _names(record, events, len(layers))
     return tuple(
         Track(
             names[index][1],
@@ -68,11 +69,18 @@ def tracks(record: Record) -> tuple[Track, ...]:
     )
 
 
-def _names(record: Record, count: int) -> list[tuple[str, str]]:
+def _names(
+    record: Record, events: Sequence[Mapping[str, Any]], count: int
+) -> list[tuple[str, str]]:
     """Group and name of every layer."""
     blocks = record.spec.get("network", {}).get("blocks")
-    if blocks is not None and sum(map(len, blocks)) == count:
-        places = [(b, layer) for b, block in enumerate(blocks) for layer in range(len(block))]
+    sizes = [len(block) for block in blocks or ()]
+    for event in events:
+        inserted = re.match(r"block ([0-9]+)\b", str(event.get("site")))
+        if event["edit"] == "insert_layer" and inserted and int(inserted[1]) < len(sizes):
+            sizes[int(inserted[1])] += 1
+    if sum(sizes) == count and sizes:
+        places = [(b, layer) for b, size in enumerate(sizes) for layer in range(size)]
         return [(f"block {b}", f"block {b} layer {layer}") for b, layer in places]
     return [("", f"layer {index}") for index in range(count)]
 

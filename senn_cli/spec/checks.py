@@ -90,18 +90,52 @@ def _augment(spec: Spec) -> Iterator[Found]:
 def _densenet(spec: Spec) -> Iterator[Found]:
     if not isinstance(spec.network, DenseNetSpec):
         return
-    kind, policy = spec.optimizer.kind, spec.expansion.policy
-    if policy != "none":
+    others = ("network.kind", "expansion.policy")
+    if spec.grows and spec.expansion.proposals == "search":
+        yield Found(
+            ("expansion", "proposals"),
+            "should be dormant for a densenet, found search",
+            others,
+        )
+    if spec.expansion.policy == "random":
         yield Found(
             ("expansion", "policy"),
-            f"should be none for a densenet, whose architecture is fixed so far, found {policy}",
+            "should be senn or none for a densenet: its proposals are random draws already, found "
+            "random",
             ("network.kind",),
         )
-    if isinstance(spec.optimizer, NaturalGradientSpec):
+    if isinstance(spec.optimizer, NaturalGradientSpec) and spec.optimizer.solver != "kfac":
         yield Found(
-            ("optimizer", "kind"),
-            f"should be adam or sgd for a densenet, found {kind}",
-            ("network.kind",),
+            ("optimizer", "solver"),
+            f"should be kfac for a densenet, found {spec.optimizer.solver}",
+            ("network.kind", "optimizer.preset"),
+        )
+    initial = spec.network.capacity.initial
+    if initial is not None and initial < max(spec.network.hidden):
+        yield Found(
+            ("network", "capacity", "initial"),
+            f"should be at least {max(spec.network.hidden)}, the largest of network.blocks, found "
+            f"{initial}",
+            ("network.blocks",),
+        )
+
+
+def _dormant(spec: Spec) -> Iterator[Found]:
+    if not isinstance(spec.network, NetworkSpec) or spec.proposals != "dormant" or not spec.grows:
+        return
+    others = ("network.kind", "expansion.proposals", "expansion.policy")
+    if spec.expansion.depth.enabled:
+        yield Found(
+            ("expansion", "depth"),
+            "should be off for the dormant proposals of an mlp, which has no buds; write "
+            "`depth: false`, or `proposals: search`",
+            others,
+        )
+    if spec.expansion.policy == "random":
+        yield Found(
+            ("expansion", "policy"),
+            "should be senn for dormant proposals, which are random draws already, found random",
+            others,
         )
 
 
@@ -267,6 +301,7 @@ _CHECKS: tuple[Callable[[Spec], Iterator[Found]], ...] = (
     _validation,
     _augment,
     _densenet,
+    _dormant,
     _capacity,
     _metric,
     _limits,

@@ -165,11 +165,11 @@ class ExpansionSpec(Model):
         "(a fixed architecture).",
         json_schema_extra={"enum": list(POLICIES)},
     )
-    proposals: Literal["search", "dormant"] = Field(
-        default="search",
+    proposals: Literal["search", "dormant"] | None = Field(
+        default=None,
         description="Where proposals come from: `search` draws and optimises candidates in every "
-        "round, `dormant` scores unused neurons within the capacity and buds. A densenet grows by "
-        "`dormant` alone.",
+        "round, `dormant` scores standing ones: unused neurons and buds. A densenet grows by "
+        "`dormant` alone; null is what the network's kind grows by.",
     )
     threshold: _NotNegative = Field(
         default=7e-3,

@@ -56,6 +56,23 @@ class NetworkSpec(Model):
     )
 
 
+class ChannelsSpec(Model):
+    """How many channels of a layer are allocated; those not in use are proposals."""
+
+    initial: _Width | None = Field(
+        default=None,
+        description="Channels of every layer at the start, at least as many as in use; null for "
+        "four times those in use, or for no more than those where nothing grows.",
+    )
+    in_use: Annotated[float, Field(gt=0, le=1)] = Field(
+        default=0.5,
+        description="A layer with more than this share of its channels in use is enlarged.",
+    )
+    growth: Annotated[float, Field(gt=0)] = Field(
+        default=0.5, description="The share that is added then."
+    )
+
+
 class DenseNetSpec(Model):
     """A convolutional network of densely connected blocks, for images."""
 
@@ -75,6 +92,20 @@ class DenseNetSpec(Model):
     pool: Literal["max3s2", "max2s2", "mean2s2"] = Field(
         default="max3s2",
         description="Pooling after every block: maximum or mean, over 3x3 or 2x2, stride 2.",
+    )
+    bud: Annotated[Whole, Field(ge=0)] | None = Field(
+        default=None,
+        description="Channels of the unused layer before every layer, a proposal for one more "
+        "layer; 0 for none, null for half of the first layer's channels where layers may be "
+        "inserted.",
+    )
+    capacity: ChannelsSpec = Field(
+        default=ChannelsSpec(), description="Channels allocated beyond those in use."
+    )
+    compute: Literal["float32", "tf32", "bfloat16"] = Field(
+        default="float32",
+        description="Precision of convolutions in training; parameters, optimizer and curvature "
+        "are float32 always.",
     )
 
     @property

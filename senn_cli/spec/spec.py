@@ -9,10 +9,11 @@ from pydantic_core import PydanticCustomError
 from senn_cli.spec.base import Model, Whole, fault
 from senn_cli.spec.checkpoints import CheckpointsField, CheckpointsSpec
 from senn_cli.spec.checks import cross_faults
+from senn_cli.spec.curvature import CurvatureSpec
 from senn_cli.spec.data import DataSpec
 from senn_cli.spec.describe import describe, dotted
 from senn_cli.spec.expansion import ExpansionSpec
-from senn_cli.spec.network import NetworkField
+from senn_cli.spec.network import DenseNetSpec, NetworkField
 from senn_cli.spec.optimizer import NaturalGradientSpec, OptimizerSpec
 from senn_cli.spec.record import RecordSpec
 from senn_cli.spec.track import TrackSpec
@@ -70,6 +71,10 @@ class Spec(Model):
     optimizer: OptimizerSpec = Field(
         default=NaturalGradientSpec(), description="How the weights are trained."
     )
+    curvature: CurvatureSpec = Field(
+        default=CurvatureSpec(),
+        description="The curvature of a densenet, tracked beside the steps of training.",
+    )
     expansion: ExpansionSpec = Field(
         default=ExpansionSpec(), description="Growth of the network: when, where and by what."
     )
@@ -92,6 +97,18 @@ class Spec(Model):
         default=TransferSpec(),
         description="For `senn transfer`: what is taken from another run's network.",
     )
+
+    @property
+    def proposals(self) -> Literal["search", "dormant"]:
+        """Where proposals come from, if the network grows at all."""
+        if self.expansion.proposals is not None:
+            return self.expansion.proposals
+        return "dormant" if isinstance(self.network, DenseNetSpec) else "search"
+
+    @property
+    def grows(self) -> bool:
+        """Whether the architecture may change during training."""
+        return self.expansion.policy != "none"
 
     @model_validator(mode="after")
     def _consistent(self) -> "Spec":

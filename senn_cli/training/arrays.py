@@ -8,7 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from senn_cli.data.augment import augment
 from senn_cli.data.dataset import Dataset, Part
+from senn_cli.spec.augment import StepSpec
 
 
 class Arrays(NamedTuple):
@@ -60,6 +62,21 @@ def targets(arrays: Arrays, rows: jax.Array | None = None) -> jax.Array:
     return (y - arrays.target_shift) * arrays.target_scale
 
 
+def batch(
+    arrays: Arrays, rows: jax.Array, augmentation: tuple[StepSpec, ...], key: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    """Network inputs and targets of `rows`, the images changed by `augmentation` as `key` says."""
+    x = inputs(arrays, rows)
+    if augmentation:
+        x = scaled(arrays, augment(augmentation, arrays.x[rows], key))
+    return x, targets(arrays, rows)
+
+
 def examples(arrays: Arrays) -> int:
     """How many examples there are."""
     return int(arrays.x.shape[0])
+
+
+def first_rows(arrays: Arrays, count: int) -> Arrays:
+    """The first `count` examples, or all where there are fewer."""
+    return arrays._replace(x=arrays.x[:count], y=arrays.y[:count])

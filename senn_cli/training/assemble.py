@@ -9,12 +9,17 @@ import jax
 import jax.numpy as jnp
 
 from senn_cli.curvature.kronecker import Spectrum, spectrum
+from senn_cli.curvature.tracked import TrackSettings
 from senn_cli.data.dataset import Dataset
 from senn_cli.growth.build import make_policy
+from senn_cli.growth.dormant import make_dormant
+from senn_cli.growth.policy import Policy
 from senn_cli.nets.kinds import initial_parameters
 from senn_cli.nets.mlp import with_constant
 from senn_cli.spec import Duration, Spec
 from senn_cli.spec.data import augmentation
+from senn_cli.spec.network import DenseNetSpec
+from senn_cli.spec.optimizer import NaturalGradientSpec
 from senn_cli.training.arrays import Arrays, examples, inputs, on_device
 from senn_cli.training.evaluate import BLOCK, make_evaluate
 from senn_cli.training.footprint import LARGEST_SPECTRUM
@@ -29,6 +34,10 @@ from senn_cli.training.plan import (
 from senn_cli.training.programs import Ledger, Program
 from senn_cli.training.recorder import require_recordable
 from senn_cli.training.step import make_run_steps
+from senn_cli.training.tracking import Tracking, make_track
+
+TRACKED_DAMPING = 1e-3
+"""Damping of tracked curvature where nothing else says it."""
 
 EXPLODED = 100.0
 """Training has diverged when a batch's loss exceeds this many times the larger of 1 and the loss
@@ -63,10 +72,12 @@ def assemble(
         n // batch,
         freezing=bool(spec.transfer.freeze),
     )
+    if isinstance(spec.network, DenseNetSpec):
+        optimizer = for_images(spec, optimizer, batch, n // batch)
     rule = capacity_rule(spec.network, jax.default_backend())
     if network is None:
         example = dataset.train.x.shape[1:]
-        architecture = initial_architecture(spec.network, example, dataset.outputs, rule)
+        architecture = initial_architecture(spec, example, dataset.outputs, rule)
         params = initial_parameters(architecture, spec.seed)
         start = new_network(architecture, params, optimizer)
     else:
@@ -78,28 +89,73 @@ def assemble(
     if augmented:  # then the inputs' second moment over the data is not that of the batches
         optimizer = replace(optimizer, fixed_input_factor=False)
     run_steps = make_run_steps(dataset.task, optimizer, batch, augmented)
+    dense = isinstance(spec.network, DenseNetSpec)
     needs_spectrum = dataset.inputs <= LARGEST_SPECTRUM and (
-        optimizer.fixed_input_factor or spec.expansion.policy != "none"
+        optimizer.fixed_input_factor or (spec.grows and not dense)
     )
+    policy: Policy
+    if isinstance(spec.network, DenseNetSpec) and spec.grows:
+        policy = make_dormant(spec, optimizer, ledger)
+    else:
+        policy = make_policy(spec.expansion, dataset.task, optimizer.metric, ledger)
+    track = None
+    if optimizer.tracking is not None:
+        looking = make_track(dataset.task, optimizer.metric, optimizer.tracking, augmented)
+        track = Program("track", looking, ledger, static=(0,), donate=(1,))
     trainer = Trainer(
         dataset=dataset,
         train=train,
         validation=validation,
         network=start,
         optimizer=optimizer,
-        policy=make_policy(spec.expansion, dataset.task, optimizer.metric, ledger),
+        policy=policy,
         timetable=timetable,
         rule=rule,
         seed=spec.seed,
         ledger=ledger,
         run_steps=Program("train", run_steps, ledger, static=(0,), donate=(1, 2)),
         evaluate=evaluate,
+        track=track,
         input_spectrum=input_spectrum(train, ledger) if needs_spectrum else None,
     )
     with ledger.phase("evaluate"):
         first, _ = trainer.measure(train)
     trainer.limit = EXPLODED * max(1.0, first)
     return trainer
+
+
+def for_images(spec: Spec, optimizer: Optimizer, batch: int, per_epoch: int) -> Optimizer:
+    """The optimizer for a DenseNet: with tracked curvature where anything needs it."""
+    assert isinstance(spec.network, DenseNetSpec)
+    section, compute = spec.curvature, spec.network.compute
+    natural = isinstance(spec.optimizer, NaturalGradientSpec)
+    optimizer = replace(
+        optimizer,
+        fixed_input_factor=False,
+        compute_dtype=jnp.bfloat16 if compute == "bfloat16" else None,
+        precision="tensorfloat32" if compute == "tf32" else None,
+    )
+    if not (natural or spec.grows):
+        return optimizer
+    damping = section.damping
+    if damping is None:
+        damping = getattr(spec.optimizer, "damping", TRACKED_DAMPING)
+    settings = TrackSettings(
+        damping=damping,
+        moving_average=section.moving_average,
+        invert_every=section.invert_every,
+        method=section.method,
+    )
+    tracking = Tracking(
+        settings=settings,
+        every=section.every.in_steps(per_epoch),
+        samples=batch if section.samples is None else section.samples,
+        stride=section.stride,
+        vectors=section.vectors,
+        slow=spec.expansion.dormant.slow if spec.grows else None,
+        batch=batch,
+    )
+    return replace(optimizer, tracking=tracking, solver=settings if natural else None)
 
 
 def make_timetable(spec: Spec, per_epoch: int, stop: Duration | None = None) -> Timetable:
@@ -109,6 +165,8 @@ def make_timetable(spec: Spec, per_epoch: int, stop: Duration | None = None) -> 
     until, save = expansion.until, spec.checkpoints.every
     by_clock = save.minutes is not None or not spec.checkpoints.enabled
     cooldown = expansion.depth.every
+    natural = isinstance(spec.optimizer, NaturalGradientSpec)
+    tracks = isinstance(spec.network, DenseNetSpec) and (natural or spec.grows)
     return Timetable(
         total=None if length.minutes is not None else length.in_steps(per_epoch),
         minutes=length.minutes,
@@ -120,6 +178,7 @@ def make_timetable(spec: Spec, per_epoch: int, stop: Duration | None = None) -> 
         layer_every=0 if cooldown is None else cooldown.in_steps(per_epoch),
         save=None if by_clock else save.in_steps(per_epoch),
         until=None if stop is None else stop.in_steps(per_epoch),
+        track=spec.curvature.every.in_steps(per_epoch) if tracks else None,
     )
 
 

@@ -8,16 +8,27 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from senn_cli.curvature.kronecker import Spectrum
-from senn_cli.growth.edits import CapacityRule, Edit, EnlargeCapacity, InsertLayer, describe
+from senn_cli.growth import conv_edits, edits
+from senn_cli.growth.conv_edits import (
+    ConvEdit,
+    EnlargeChannels,
+    PromoteBud,
+    PruneChannel,
+    RedrawChannels,
+)
+from senn_cli.growth.edits import CapacityRule, Edit, EnlargeCapacity, InsertLayer, PruneNeuron
 from senn_cli.growth.policy import Decision, Policy, View
-from senn_cli.nets.architecture import Architecture
+from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.training.arrays import Arrays
 from senn_cli.training.memory import GrowthMemory
 from senn_cli.training.network import Network, apply_edits, capacity_edits
 from senn_cli.training.optimizer import Optimizer
 from senn_cli.training.programs import Ledger
+from senn_cli.training.tracking import Tracked
 
 Event = dict[str, Any]
+_ITS_OWN = ("kind", "passes", "weights", "layer")
+"""What of a candidate is no part of its event, which tells it otherwise."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +37,7 @@ class Grower:
 
     Attributes:
       loss: the loss of a network on the reference data, before and after.
+      sample_loss: that on training examples, for what a pruning does to it.
       every: steps between two rounds.
       per_epoch: steps in an epoch.
       layer_every: least steps between two inserted layers.
@@ -37,6 +49,7 @@ class Grower:
     ledger: Ledger
     data: Arrays
     loss: Callable[[Network], float]
+    sample_loss: Callable[[Network], float]
     seed: int
     every: int
     per_epoch: int
@@ -53,7 +66,7 @@ class Grower:
             with self.ledger.phase("score"):
                 result = self.policy.decide(self._view(network, memory, asked, added))
             accepted = sum(decision.edit is not None for decision in result.decisions)
-            if loss_before is None and accepted:
+            if loss_before is None and _measured(result.decisions):
                 loss_before = self.loss(network)
             for decision in result.decisions:
                 network, memory, more = self._carry_out(network, memory, decision)
@@ -70,7 +83,7 @@ class Grower:
 
     def _view(self, network: Network, memory: GrowthMemory, asked: int, added: int) -> View:
         spectrum, step = self.input_spectrum, int(network.state.step)
-        assert isinstance(network.architecture, Architecture)  # no policy looks at any other
+        curvature = network.state.curvature
         return View(
             architecture=network.architecture,
             params=network.state.params,
@@ -84,6 +97,7 @@ class Grower:
             per_epoch=self.per_epoch,
             layer_allowed=memory.layer_allowed(step, self.layer_every),
             input_spectrum=None if spectrum is None else (spectrum.values, spectrum.vectors),
+            tracked=curvature if isinstance(curvature, Tracked) else None,
         )
 
     def _carry_out(
@@ -93,22 +107,34 @@ class Grower:
         if decision.edit is None:
             return network, memory, [self._event(network, decision)]
         started, events = time.perf_counter(), []
-        assert isinstance(network.architecture, Architecture)
+        before, pruned = network, isinstance(decision.edit, PruneNeuron | PruneChannel)
         with self.ledger.phase("surgery"):
             for edit in capacity_edits(network.architecture, decision.edit, self.rule):
                 network = apply_edits(network, [edit], self.optimizer, self.rule)
-                if isinstance(edit, EnlargeCapacity):
-                    bare = Decision(edit, reason="a neuron needs room")
-                    events.append(self._event(network, bare, edit))
+                if isinstance(edit, RedrawChannels):
+                    return network, memory, []  # other proposals: the network is what it was
+                if isinstance(edit, EnlargeCapacity | EnlargeChannels):
+                    reason = decision.reason if edit is decision.edit else "a neuron needs room"
+                    bare = Decision(edit, reason=reason)
+                    events.append(self._event(network, bare, edit, before))
                     continue
                 memory = replace(memory, accepted=memory.accepted + 1)
-                if isinstance(edit, InsertLayer):
+                if isinstance(edit, InsertLayer | PromoteBud):
                     memory = replace(memory, last_layer_step=int(network.state.step))
-                events.append(self._event(network, decision, edit))
+                events.append(self._event(network, decision, edit, before))
         events[-1]["seconds"]["surgery"] = round(time.perf_counter() - started, 4)
+        if pruned:
+            change = self.sample_loss(network) - self.sample_loss(before)
+            events[-1] |= {"predicted_change": decision.change, "realised_change": change}
         return network, memory, events
 
-    def _event(self, network: Network, decision: Decision, edit: Edit | None = None) -> Event:
+    def _event(
+        self,
+        network: Network,
+        decision: Decision,
+        edit: Edit | ConvEdit | None = None,
+        before: Network | None = None,
+    ) -> Event:
         """A line of the history, with the architecture as it is after `edit`."""
         architecture, step = network.architecture, int(network.state.step)
         event: Event = {
@@ -119,11 +145,12 @@ class Grower:
             "reason": decision.reason,
         }
         if edit is not None:
-            event |= describe(edit)
+            event |= described(edit, network if before is None else before)
         if decision.candidates:
             chosen = decision.candidates[0].to_json()
-            event |= {k: v for k, v in chosen.items() if k not in ("kind", "passes", "weights")}
-            event["predicted_gain"] = decision.candidates[0].delta_eta / 2
+            event |= {k: v for k, v in chosen.items() if k not in _ITS_OWN}
+            if decision.change is None:
+                event["predicted_gain"] = decision.candidates[0].delta_eta / 2
         return event | {
             "threshold": decision.threshold,
             "stop": decision.stop,
@@ -135,3 +162,18 @@ class Grower:
             "candidates": [c.to_json() for c in decision.candidates],
             "seconds": {"score": round(decision.seconds, 4)},
         }
+
+
+def described(edit: Edit | ConvEdit, before: Network) -> Event:
+    """An edit's line in the history, of whatever kind of network."""
+    if isinstance(before.architecture, DenseArchitecture):
+        return conv_edits.describe(edit, before.architecture)  # type: ignore[arg-type]
+    return edits.describe(edit)  # type: ignore[arg-type]
+
+
+def _measured(decisions: tuple[Decision, ...]) -> bool:
+    """Whether the loss is measured before and after a round: where an MLP is edited.
+
+    A DenseNet has many rounds, and its activations change nothing; what prunings do is measured.
+    """
+    return any(isinstance(decision.edit, edits.Edit) for decision in decisions)

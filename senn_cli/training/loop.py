@@ -14,8 +14,9 @@ from senn_cli.data.dataset import Dataset
 from senn_cli.errors import DivergedError
 from senn_cli.growth.edits import CapacityRule
 from senn_cli.growth.policy import NoGrowth, Policy
+from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.randomness import key_data
-from senn_cli.training.arrays import Arrays
+from senn_cli.training.arrays import Arrays, first_rows
 from senn_cli.training.growing import Event, Grower
 from senn_cli.training.memory import GrowthMemory
 from senn_cli.training.network import Network
@@ -23,6 +24,9 @@ from senn_cli.training.optimizer import Optimizer
 from senn_cli.training.programs import Aborted, Ledger, Program
 from senn_cli.training.snapshot import Moment
 from senn_cli.training.step import FAULTS, Keys, Progress, no_progress
+
+SAMPLE, SAMPLE_IMAGES = 2048, 512
+"""Training examples on which what a pruning does to the loss is measured; of a DenseNet fewer."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ class Timetable:
       layer_every: least steps between two inserted layers.
       save: steps between checkpoints, None where the clock decides.
       until: the step to stop at before the end, None for none.
+      track: steps between two looks at the curvature, None where it is not tracked.
     """
 
     total: int | None
@@ -50,19 +55,23 @@ class Timetable:
     layer_every: int
     save: int | None = None
     until: int | None = None
+    track: int | None = None
 
     def next_stop(self, step: int, most: int) -> int:
         """The next step after `step` at which something is due, at most `most` steps away."""
         stops = [step + most, (step // self.evaluate + 1) * self.evaluate]
         stops.append((step // self.grow + 1) * self.grow)
-        if self.save is not None:
-            stops.append((step // self.save + 1) * self.save)
+        stops += [(step // n + 1) * n for n in (self.save, self.track) if n is not None]
         stops += [end for end in (self.total, self.until) if end is not None]
         return min(stops)
 
     def evaluates(self, step: int) -> bool:
         """Whether a row of metrics is due after `step` steps."""
         return step % self.evaluate == 0 or step == self.total
+
+    def tracks(self, step: int) -> bool:
+        """Whether a look at the curvature is due after `step` steps; one precedes every round."""
+        return self.track is not None and (step % self.track == 0 or self.grows(step))
 
     def grows(self, step: int) -> bool:
         """Whether a growth round is due after `step` steps; none at the very end."""
@@ -118,6 +127,7 @@ class Trainer:
     ledger: Ledger
     run_steps: Program
     evaluate: Program
+    track: Program | None
     input_spectrum: Spectrum | None
     progress: Any = field(default_factory=no_progress)
     memory: GrowthMemory = field(default_factory=GrowthMemory)
@@ -129,6 +139,9 @@ class Trainer:
             Keys(*(key_data(self.seed, use) for use in ("batches", "fisher", "augment")))
         )
         self.progress = jax.device_put(self.progress)
+        self.track_key = jax.device_put(key_data(self.seed, "track"))
+        images = isinstance(self.network.architecture, DenseArchitecture)
+        self.sample = first_rows(self.train, SAMPLE_IMAGES if images else SAMPLE)
         self.input_factor = self.input_spectrum if self.optimizer.fixed_input_factor else None
 
     @property
@@ -155,6 +168,8 @@ class Trainer:
         """
         table, step = self.timetable, self.step
         rate = _Rate(step)
+        if step == 0:
+            self._look()  # the first step may need the curvature
         if self.memory.pending:
             self._grow(outputs)
         while not (self.finished or step == table.until or outputs.interrupted()):
@@ -168,6 +183,8 @@ class Trainer:
                 self._diverged(step)
             if table.evaluates(step):
                 self._report(step, outputs)
+            if table.tracks(step):
+                self._look()
             if table.grows(step) and not isinstance(self.policy, NoGrowth):
                 self.memory = replace(self.memory, pending=True)
                 self._grow(outputs)
@@ -192,6 +209,10 @@ class Trainer:
             with self.ledger.phase("evaluate"):
                 return self.measure(reference, network)[0]
 
+        def sample_loss(network: Network) -> float:
+            with self.ledger.phase("evaluate"):
+                return self.measure(self.sample, network)[0]
+
         grower = Grower(
             policy=self.policy,
             optimizer=self.optimizer,
@@ -199,6 +220,7 @@ class Trainer:
             ledger=self.ledger,
             data=self.train,
             loss=loss,
+            sample_loss=sample_loss,
             seed=self.seed,
             every=self.timetable.grow,
             per_epoch=self.timetable.per_epoch,
@@ -241,6 +263,24 @@ class Trainer:
             np.float32(self.limit),
         )
         self.network = Network(network.architecture, state, network.widths)
+
+    def _look(self) -> None:
+        """A look at the curvature, where it is tracked."""
+        if self.track is None:
+            return
+        network = self.network
+        with self.ledger.phase("track"):
+            curvature = self.track(
+                network.architecture.shape(),
+                network.state.curvature,
+                network.state.params,
+                network.widths,
+                self.train,
+                self.track_key,
+                np.int32(self.step),
+            )
+            state = network.state._replace(curvature=jax.block_until_ready(curvature))
+        self.network = replace(network, state=state)
 
     def measure(self, data: Arrays, network: Network | None = None) -> tuple[float, float]:
         """Mean loss and figure (accuracy or mean squared error) over all of `data`."""

@@ -11,13 +11,16 @@ import numpy as np
 from senn_cli.curvature import kfac
 from senn_cli.curvature.kfac import KfacSettings
 from senn_cli.growth.carry import edit_curvature, edit_optimizer
-from senn_cli.growth.edits import AddNeurons, CapacityRule, Edit, EnlargeCapacity, edit_architecture
+from senn_cli.growth.conv_carry import edit_images
+from senn_cli.growth.edits import AddNeurons, CapacityRule, EnlargeCapacity, edit_architecture
 from senn_cli.growth.surgery import edit_parameters
 from senn_cli.nets.architecture import Architecture
+from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.initial import ArrayTree
 from senn_cli.nets.kinds import AnyArchitecture
+from senn_cli.training import tracking
 from senn_cli.training.optimizer import Optimizer
-from senn_cli.training.step import TrainState
+from senn_cli.training.state import TrainState
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,11 @@ def widths_of(architecture: AnyArchitecture) -> np.ndarray:
 
 def new_network(architecture: AnyArchitecture, params: ArrayTree, optimizer: Optimizer) -> Network:
     """A network about to be trained, on the device."""
-    curvature = None
-    if isinstance(optimizer.solver, KfacSettings) and isinstance(architecture, Architecture):
+    curvature: Any = None
+    if isinstance(architecture, DenseArchitecture):
+        if optimizer.tracking is not None:
+            curvature = tracking.initial(architecture.shape(), optimizer.tracking)
+    elif isinstance(optimizer.solver, KfacSettings):
         curvature = kfac.initial_state(architecture.shape())
     state = TrainState(np.int32(0), params, optimizer.transform.init(params), curvature)  # type: ignore[arg-type]
     return on_device(architecture, jax.device_get(state))
@@ -51,26 +57,24 @@ def on_device(architecture: AnyArchitecture, state: Any) -> Network:
 
 
 def apply_edits(
-    network: Network, edits: list[Edit], optimizer: Optimizer, rule: CapacityRule
+    network: Network, edits: list[Any], optimizer: Optimizer, rule: CapacityRule
 ) -> Network:
     """The network after `edits`, in order; its state goes to the host once and back once."""
     if not edits:
         return network
     host: Any = jax.device_get(network.state)
     architecture = network.architecture
-    assert isinstance(architecture, Architecture)  # no policy edits any other
+    natural = optimizer.solver is not None
     for edit in edits:
+        if isinstance(architecture, DenseArchitecture):
+            host, architecture = edit_images(host, architecture, edit, natural=natural)
+            continue
         after = edit_architecture(architecture, edit, rule)
         params = host.params
         host = host._replace(
             params=edit_parameters(params, architecture, edit, after),
             optimizer=edit_optimizer(
-                host.optimizer,
-                params,
-                architecture,
-                edit,
-                after,
-                natural=optimizer.solver is not None,
+                host.optimizer, params, architecture, edit, after, natural=natural
             ),
             curvature=edit_curvature(host.curvature, params, architecture, edit, after),
         )
@@ -78,9 +82,9 @@ def apply_edits(
     return on_device(architecture, host)
 
 
-def capacity_edits(architecture: Architecture, edit: Edit, rule: CapacityRule) -> list[Edit]:
+def capacity_edits(architecture: AnyArchitecture, edit: Any, rule: CapacityRule) -> list[Any]:
     """`edit`, with the enlargement that it needs before it if there is no room."""
-    if not isinstance(edit, AddNeurons):
+    if not isinstance(edit, AddNeurons) or not isinstance(architecture, Architecture):
         return [edit]
     layer = architecture.hidden[edit.layer]
     width = layer.width + edit.weights.shape[1]

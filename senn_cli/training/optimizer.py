@@ -12,9 +12,11 @@ import optax
 from senn_cli.curvature.kfac import KfacSettings
 from senn_cli.curvature.kronecker import SMALLEST
 from senn_cli.curvature.metric import Metric
+from senn_cli.curvature.tracked import TrackSettings
 from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, OptimizerSpec, SgdSpec
 from senn_cli.spec.schedule import ScheduleSpec
 from senn_cli.training.objective import Task, default_metric
+from senn_cli.training.tracking import Tracking
 
 
 @dataclass(frozen=True)
@@ -37,14 +39,20 @@ class Optimizer:
       metric: on the outputs, for curvature and scores.
       kl_clip: bound on lr^2 d^T F d, or None.
       fixed_input_factor: whether KFAC may use the exact second moment of the inputs.
+      tracking: how the curvature is tracked beside the steps; None where it is not.
+      compute_dtype: precision of a DenseNet's convolutions in training; None for float32.
+      precision: JAX's name for the precision of float32 products there; None for its default.
     """
 
     transform: optax.GradientTransformation
     schedule: optax.Schedule
-    solver: KfacSettings | CgSettings | None
+    solver: KfacSettings | CgSettings | TrackSettings | None
     metric: Metric
     kl_clip: float | None = None
     fixed_input_factor: bool = False
+    tracking: Tracking | None = None
+    compute_dtype: Any = None
+    precision: str | None = None
 
 
 RISE = 25.0

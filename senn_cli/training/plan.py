@@ -20,6 +20,10 @@ AUTO_MULTIPLE = {"cpu": 8, "gpu": 64}
 """What `capacity.multiple: auto` is: small on a CPU, where spare neurons cost time."""
 
 
+CHANNELS = 4
+"""Channels allocated for each one in use at the start of a densenet that grows."""
+
+
 @dataclass(frozen=True)
 class Row:
     """A linear map with the neurons that it feeds.
@@ -80,7 +84,7 @@ def make_plan(spec: Spec, dataset: Dataset) -> Plan:
     steps = None if length.minutes is not None else length.in_steps(per_epoch)
     rule = capacity_rule(spec.network, "gpu" if spec.device == "gpu" else "cpu")
     example = dataset.train.x.shape[1:]
-    start = initial_architecture(spec.network, example, dataset.outputs, rule)
+    start = initial_architecture(spec, example, dataset.outputs, rule)
     full = largest(spec, dataset, start, rule, batch)
     validation = dataset.validation
     return Plan(
@@ -125,7 +129,7 @@ def capacity_rule(network: NetworkSpec | DenseNetSpec, platform: str) -> Capacit
 
 
 def initial_architecture(
-    network: NetworkSpec | DenseNetSpec, shape: tuple[int, ...], outputs: int, rule: CapacityRule
+    spec: Spec, shape: tuple[int, ...], outputs: int, rule: CapacityRule
 ) -> AnyArchitecture:
     """The architecture that training starts from, with its capacities.
 
@@ -135,6 +139,7 @@ def initial_architecture(
     Raises:
       DataError: examples that are no images, for a network that needs them.
     """
+    network = spec.network
     if isinstance(network, DenseNetSpec):
         if len(shape) not in (2, 3):
             raise DataError(
@@ -144,17 +149,36 @@ def initial_architecture(
             )
         height, width, channels = (*shape, 1)[:3]
         blocks = tuple(
-            tuple(Layer(width, width, network.activation) for width in block)
+            tuple(Layer(width, room(spec, width), network.activation) for width in block)
             for block in network.blocks
         )
         image = (height, width, channels)
-        return DenseArchitecture(image, outputs, blocks, pool=network.pool)
+        return DenseArchitecture(image, outputs, blocks, bud_of(spec), network.pool)
     capacities = network.capacity.initial or [rule.room(width) for width in network.hidden]
     layers = tuple(
         Layer(width, capacity, network.activation)
         for width, capacity in zip(network.hidden, capacities, strict=True)
     )
     return Architecture(math.prod(shape), outputs, layers)
+
+
+def room(spec: Spec, width: int) -> int:
+    """Channels allocated at the start for a layer of a densenet with `width` in use."""
+    assert isinstance(spec.network, DenseNetSpec)
+    if not (spec.grows and spec.expansion.width.enabled):
+        return width
+    initial = spec.network.capacity.initial
+    return CHANNELS * width if initial is None else max(width, initial)
+
+
+def bud_of(spec: Spec) -> int:
+    """Channels of a densenet's buds."""
+    assert isinstance(spec.network, DenseNetSpec)
+    if not (spec.grows and spec.expansion.depth.enabled):
+        return 0
+    if spec.network.bud is not None:
+        return spec.network.bud
+    return max(1, room(spec, spec.network.hidden[0]) // 2)
 
 
 def rows(architecture: AnyArchitecture) -> list[Row]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import jax
 
-PHASES = ("train", "score", "surgery", "compile", "evaluate", "save")
+PHASES = ("train", "track", "score", "surgery", "compile", "evaluate", "save")
 
 
 class Aborted(Exception):

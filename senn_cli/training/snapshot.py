@@ -20,7 +20,8 @@ from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json, initial
 from senn_cli.training.memory import GrowthMemory
 from senn_cli.training.network import Network, new_network, on_device
 from senn_cli.training.optimizer import Optimizer
-from senn_cli.training.step import Progress, TrainState, no_progress
+from senn_cli.training.state import TrainState
+from senn_cli.training.step import Progress, no_progress
 
 
 @dataclass(frozen=True)

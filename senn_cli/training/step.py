@@ -11,39 +11,22 @@ import numpy as np
 import optax
 
 from senn_cli.curvature import fisher, kfac
-from senn_cli.curvature.kfac import KfacSettings, KfacState
+from senn_cli.curvature.kfac import KfacSettings
 from senn_cli.curvature.kronecker import Spectrum
 from senn_cli.curvature.metric import sample_output_gradient
-from senn_cli.data.augment import augment
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture
 from senn_cli.nets.mlp import Parameters, Signals, apply
-from senn_cli.nets.models import only_trained
-from senn_cli.nets.models import outputs as outputs_of
 from senn_cli.randomness import wrap
 from senn_cli.spec.augment import StepSpec
-from senn_cli.training.arrays import Arrays, examples, inputs, scaled, targets
+from senn_cli.training.arrays import Arrays, batch, examples
+from senn_cli.training.image_step import image_step
 from senn_cli.training.objective import Task, loss_and_gradient
 from senn_cli.training.optimizer import CgSettings, Optimizer, kl_scale
+from senn_cli.training.state import TrainState
 
 FAULTS = ("", "train_loss", "gradient", "update")
 """What `Progress.fault` counts: nothing, or the first quantity that was not finite."""
-
-
-class TrainState(NamedTuple):
-    """What changes from step to step.
-
-    Attributes:
-      step: steps taken, int32.
-      params: the network's parameters.
-      optimizer: Optax's state.
-      curvature: KFAC's state, or None for other solvers.
-    """
-
-    step: jax.Array
-    params: Parameters
-    optimizer: Any
-    curvature: KfacState | None
 
 
 class Progress(NamedTuple):
@@ -82,7 +65,7 @@ def _step(
 ) -> tuple[TrainState, jax.Array, jax.Array, jax.Array]:
     """One step on the batch (x, y); returns the new state, mean loss, g^T d, and |update|^2."""
     if isinstance(shape, DenseArchitecture):
-        return _plain_step(shape, task, optimizer, state, widths, x, y)
+        return image_step(shape, task, optimizer, state, widths, x, y)
     zeros = tuple(
         jnp.zeros((x.shape[0], shape.map_capacity(i)[1]), x.dtype) for i in range(shape.maps)
     )
@@ -124,30 +107,6 @@ def _step(
     params = optax.apply_updates(state.params, updates)
     size = fisher.inner(updates, updates)
     return TrainState(state.step + 1, params, inner, curvature), loss, eta, size
-
-
-def _plain_step(
-    shape: AnyArchitecture,
-    task: Task,
-    optimizer: Optimizer,
-    state: TrainState,
-    widths: jax.Array,
-    x: jax.Array,
-    y: jax.Array,
-) -> tuple[TrainState, jax.Array, jax.Array, jax.Array]:
-    """As `_step`, along the plain gradient; g^T d is the squared gradient then."""
-
-    def mean_loss(params: Parameters) -> jax.Array:
-        losses, _ = loss_and_gradient(task, outputs_of(shape, params, x, widths), y)
-        return jnp.mean(losses)
-
-    loss, gradient = jax.value_and_grad(mean_loss)(state.params)
-    gradient = only_trained(shape, gradient, widths)
-    updates, inner = optimizer.transform.update(gradient, state.optimizer, state.params)
-    updates = only_trained(shape, updates, widths)  # weight decay knows of no masks
-    params = optax.apply_updates(state.params, updates)
-    eta, size = fisher.inner(gradient, gradient), fisher.inner(updates, updates)
-    return TrainState(state.step + 1, params, inner, state.curvature), loss, eta, size
 
 
 def epoch_order(key: jax.Array, epoch: jax.Array, n: int) -> jax.Array:
@@ -202,13 +161,11 @@ def make_run_steps(
             carry: tuple[TrainState, jax.Array, Progress],
         ) -> tuple[TrainState, jax.Array, Progress]:
             state, permutation, progress = carry
-            epoch, batch = state.step // per_epoch, state.step % per_epoch
-            permutation = jax.lax.cond(batch == 0, order, lambda _: permutation, epoch)
-            rows = jax.lax.dynamic_slice(permutation, (batch * batch_size,), (batch_size,))
-            x, y = inputs(data, rows), targets(data, rows)
-            if augmentation:
-                drawn = jax.random.fold_in(augment_key, state.step)
-                x = scaled(data, augment(augmentation, data.x[rows], drawn))
+            epoch, number = state.step // per_epoch, state.step % per_epoch
+            permutation = jax.lax.cond(number == 0, order, lambda _: permutation, epoch)
+            rows = jax.lax.dynamic_slice(permutation, (number * batch_size,), (batch_size,))
+            drawn = jax.random.fold_in(augment_key, state.step)
+            x, y = batch(data, rows, augmentation, drawn)
             key = jax.random.fold_in(fisher_key, state.step)
             new, loss, eta, size = _step(
                 shape, task, optimizer, state, widths, x, y, key, input_factor

@@ -237,7 +237,7 @@ def test_the_sampler_as_a_whole() -> None:
     @jax.jit
     def draw(key: Any) -> ac.Passes:
         return ac.gradient_and_sample(
-            partial(run, "silu"),
+            lambda p, shifts: (run("silu", p, shifts), None),
             params,
             no_shifts(),
             key,

@@ -19,11 +19,11 @@ from senn_cli.report.record import read_record
 from senn_cli.report.tracks import tracks
 from senn_cli.spec import Duration, InvalidSpecError, parse_spec
 from senn_cli.spec.optimizer import AdamSpec
+from senn_cli.training.image_step import image_step
 from senn_cli.training.network import new_network
 from senn_cli.training.optimizer import make_optimizer
 from senn_cli.training.resume import resume_run
 from senn_cli.training.run import Run, train_run
-from senn_cli.training.step import _plain_step
 
 SPEC = """
 name: images
@@ -76,12 +76,17 @@ def test_data_that_are_no_images_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("policy: none", "policy: senn", r"expansion\.policy should be none for a densenet"),
-        ("kind: adam", "kind: natural_gradient", r"optimizer\.kind should be adam or sgd"),
+        ("policy: none", "policy: random", r"expansion\.policy should be senn or none for a"),
+        ("policy: none", "proposals: search", r"expansion\.proposals should be dormant for a"),
+        (
+            "kind: adam, learning_rate: 1e-2, weight_decay: 1e-2",
+            "kind: natural_gradient, solver: cg",
+            r"optimizer\.solver should be kfac for a densenet",
+        ),
         ("[[6], [6, 6]]", "[[6], []]", r"network\.blocks\.1"),
     ],
 )
-def test_what_it_cannot_do_yet_is_said(old: str, new: str, message: str) -> None:
+def test_what_it_cannot_do_is_said(old: str, new: str, message: str) -> None:
     with pytest.raises(InvalidSpecError, match=message):
         parse_spec(SPEC.replace(old, new))
 
@@ -102,7 +107,7 @@ def stepped(architecture: DenseArchitecture) -> tuple[Any, Any]:
     y = jnp.asarray(rng.integers(0, 3, 20), jnp.int32)
     state = found.state
     for _ in range(3):
-        state, *_ = _plain_step(
+        state, *_ = image_step(
             architecture.shape(), "classification", optimizer, state, found.widths, x, y
         )
     return params, jax.device_get(state.params)

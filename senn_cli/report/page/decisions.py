@@ -60,8 +60,9 @@ def what(entry: Entry) -> str:
 
 def where(entry: Entry, numbers: Numbers) -> str:
     """The site, with the layer's last number where the site's own does not tell it."""
-    grown = numbers.grown(entry.event) if entry.accepted else numbers.target(entry.site)
-    if grown is None or f"layer {grown}" == entry.site:
+    here = {"site": entry.site}
+    grown = numbers.grown(entry.event) if entry.accepted else numbers.target(here)
+    if grown is None or entry.site in (f"layer {grown}", "") or entry.site.startswith("block"):
         return entry.site
     if entry.edit == "insert_layer" or entry.site.startswith("layer"):
         return f"{entry.site} (layer {grown} at the end)"

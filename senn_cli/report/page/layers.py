@@ -29,9 +29,14 @@ class Numbers:
     before: tuple[int, ...]
     after: tuple[int, ...]
 
-    def target(self, site: str) -> int | None:
-        """The layer that gets neurons, or that a map leads to; None for the outputs."""
-        return _at(self.before, site)
+    def target(self, place: dict[str, Any]) -> int | None:
+        """The layer of an event or candidate that gets neurons, or that a map leads to.
+
+        None for the outputs. What names a layer by its block tells its number besides.
+        """
+        if place.get("layer") is not None:
+            return _at(self.before, f"layer {place['layer']}")
+        return _at(self.before, str(place.get("site")))
 
     def grown(self, event: dict[str, Any]) -> int | None:
         """The layer that an accepted event changed or made; None where it names none."""

@@ -30,7 +30,7 @@ def scores(record: Record, numbers: list[Numbers]) -> dict[str, list[Any]]:
         for place, candidate in enumerate(event.get("candidates") or ()):
             result["step"].append(step)
             result["kind"].append(str(candidate.get("kind")))
-            result["layer"].append(known.target(str(candidate.get("site"))))
+            result["layer"].append(known.target(candidate))
             result["ratio"].append(short(candidate.get("ratio")))
             result["accepted"].append(bool(event.get("accepted")) and place == 0)
     return result

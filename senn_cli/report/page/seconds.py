@@ -9,6 +9,7 @@ from senn_cli.report.record import Record
 
 PARTS = {
     "train": "training steps",
+    "track": "tracking curvature",
     "score": "scoring proposals",
     "surgery": "changing the network",
     "compile": "compiling",

@@ -69,10 +69,11 @@ def scored(record: Record) -> tuple[Scored, ...]:
 
 def _target(candidate: dict[str, Any], present: Sequence[object]) -> object:
     """The layer that gets neurons, or that the map with a new layer leads to."""
-    number = re.search(r"[0-9]+$", str(candidate.get("site")))
-    if number is None or int(number[0]) >= len(present):
-        return None
-    return present[int(number[0])]
+    number = candidate.get("layer")
+    if number is None:
+        found = re.search(r"[0-9]+$", str(candidate.get("site")))
+        number = found and int(found[0])
+    return None if number is None or number >= len(present) else present[number]
 
 
 def draw(records: Sequence[Record], options: Options) -> Figure:

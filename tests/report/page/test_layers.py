@@ -23,10 +23,13 @@ def test_an_insertion_renumbers_what_lies_behind_it() -> None:
 
 def test_sites() -> None:
     numbers = Numbers((0, 2), (0, 1, 2))
-    assert [numbers.target(f"layer {i}") for i in range(2)] == [0, 2]
+    assert [numbers.target({"site": f"layer {i}"}) for i in range(2)] == [0, 2]
     # The last map leads to the outputs.
-    assert [numbers.target(f"map {i}") for i in range(3)] == [0, 2, None]
-    assert [numbers.target(site) for site in ("", "layer 7", "block 0")] == [None, None, None]
+    assert [numbers.target({"site": f"map {i}"}) for i in range(3)] == [0, 2, None]
+    unknown = ("", "layer 7", "block 0")
+    assert [numbers.target({"site": site}) for site in unknown] == [None, None, None]
+    # What is named by its block tells its number besides.
+    assert numbers.target({"site": "block 0 layer 1", "layer": 1}) == 2
 
 
 def test_what_an_event_made() -> None:

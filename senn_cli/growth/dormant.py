@@ -1,0 +1,86 @@
+"""The policy `senn` with `proposals: dormant` for DenseNets: channels come and go with training.
+
+Channels that are allocated but not in use, and buds, are standing proposals. At every round each
+one whose score passes the threshold is taken into use with a small probability, and each one in use
+whose removal would cost less than the threshold is taken out with a small probability (section 3.6
+and appendix "Hyperparameters"). A round stands for all steps since the last, so that the
+probabilities of k steps are joined: 1 - (1 - p)^k.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import jax
+
+from senn_cli.growth.dormant_images import ImageScores, image_scores
+from senn_cli.growth.dormant_round import DormantRound, DormantSettings
+from senn_cli.growth.policy import Round, View
+from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.spec import Spec
+from senn_cli.spec.network import DenseNetSpec
+from senn_cli.training.optimizer import Optimizer
+from senn_cli.training.programs import Ledger, Program
+from senn_cli.training.tracking import Tracking
+
+
+class DormantChannels:
+    """Decides by tracked scores.
+
+    Args:
+      settings: the options.
+      tracking: how the curvature is tracked.
+      ledger: counts what is compiled.
+    """
+
+    def __init__(self, settings: DormantSettings, tracking: Tracking, ledger: Ledger) -> None:
+        self.settings = settings
+
+        def score(shape: Any, state: Any, params: Any, widths: Any) -> ImageScores:
+            return image_scores(shape, tracking, state, params, widths)
+
+        self._score = Program("score", score, ledger, static=(0,))
+
+    def decide(self, view: View) -> Round:
+        """One round: new draws of proposals, prunings, activations, room, at most one layer."""
+        started = time.perf_counter()
+        assert isinstance(view.architecture, DenseArchitecture)
+        shape = view.architecture.shape()
+        found = self._score(shape, view.tracked, view.params, view.widths)
+        scores: ImageScores = jax.device_get(found)
+        decisions = list(DormantRound(self.settings, view, view.architecture, scores).decisions())
+        if decisions:
+            spent = time.perf_counter() - started
+            decisions[0] = replace(decisions[0], seconds=spent)
+        return Round(tuple(decisions))
+
+
+def make_dormant(spec: Spec, optimizer: Optimizer, ledger: Ledger) -> DormantChannels:
+    """The policy that `spec` describes, for a DenseNet."""
+    expansion, network = spec.expansion, spec.network
+    assert isinstance(network, DenseNetSpec) and optimizer.tracking is not None
+    dormant, prune = expansion.dormant, expansion.prune
+    settings = DormantSettings(
+        threshold=expansion.threshold,
+        stop=expansion.stop,
+        noise=expansion.noise,
+        activate=dormant.activate,
+        prune=dormant.prune if prune.enabled else 0.0,
+        redraw=dormant.redraw,
+        bud_factor=dormant.bud_factor,
+        width=expansion.width.enabled,
+        depth=expansion.depth.enabled,
+        min_width=prune.min_width,
+        max_width=expansion.width.max_width,
+        max_hidden=expansion.max_hidden,
+        max_parameters=expansion.max_parameters,
+        max_layers=expansion.depth.max_layers,
+        per_block=expansion.depth.per_block,
+        per_round=expansion.width.per_round,
+        pruned_per_round=prune.per_round,
+        in_use=network.capacity.in_use,
+        growth=network.capacity.growth,
+    )
+    return DormantChannels(settings, optimizer.tracking, ledger)

@@ -1,0 +1,101 @@
+"""Scores of everything in a DenseNet that is not in use, or that is, from tracked curvature.
+
+A channel is read by several maps. What it would add to the score, and what its removal costs, is
+the sum over them: the curvature is block-diagonal over maps (appendix "Hyperparameters").
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from senn_cli.curvature import slow
+from senn_cli.growth import dormant_score
+from senn_cli.growth.observe_images import consumers
+from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.densenet import feature_rows, joined
+from senn_cli.nets.models import masks as masks_of
+from senn_cli.training.tracking import Tracked, Tracking
+
+
+class ImageScores(NamedTuple):
+    """What growth is decided by; tuples have an entry for every hidden layer.
+
+    Attributes:
+      etas: eta of every map by its name; its sum is what thresholds are relative to.
+      gains: Theorem 2's lower bound for every channel, 0 for those in use, `(capacity,)`.
+      errors: the standard error of such a gain by the noise of gradients, `(capacity,)`.
+      buds, bud_errors: the same for the channels of the bud before the layer, `(bud,)`.
+      costs: of removing every channel, 0 for those not in use, `(capacity,)`.
+      changes: the predicted change of the loss by its removal, `(capacity,)`.
+    """
+
+    etas: dict[str, Any]
+    gains: tuple[Any, ...]
+    errors: tuple[Any, ...]
+    buds: tuple[Any, ...]
+    bud_errors: tuple[Any, ...]
+    costs: tuple[Any, ...]
+    changes: tuple[Any, ...]
+
+
+def image_scores(
+    shape: DenseArchitecture, tracking: Tracking, state: Tracked, params: Any, widths: jax.Array
+) -> ImageScores:
+    """All scores of the network of `shape`.
+
+    Gradients are the averages of even and of odd steps, one for each factor of a product, so that
+    their noise adds nothing in expectation (dormant_score.py).
+    """
+    assert state.slow is not None and tracking.slow is not None
+    masks = masks_of(shape, widths)
+    layers = range(len(shape.hidden))
+    zeros = [jnp.zeros(h.capacity) for h in shape.hidden]
+    none = [jnp.zeros(shape.bud) for _ in layers]
+    gains, variances, costs, changes = list(zeros), list(zeros), list(zeros), list(zeros)
+    buds, bud_variances = list(none), list(none)
+    etas = {}
+    for wire in consumers(shape):
+        pair = state.factors.maps[wire.name]
+        first, other = state.slow.averages[wire.name]
+        view = dormant_score.consumer(tracking.settings, pair, first)
+        etas[wire.name] = dormant_score.eta(view, other)
+        groups = jnp.asarray(feature_rows(wire))
+        gain = dormant_score.dormant_gain(view, groups, other)
+        kernel = joined(wire, params[wire.name])
+        removal = dormant_score.removal(view, kernel, groups, other)
+        outputs = jnp.sum(jnp.asarray(masks.columns(wire)))
+        start = 0
+        for source in wire.sources:
+            here = slice(start, start + source.channels)
+            start += source.channels
+            if source.origin == "image":
+                continue
+            bud = source.origin == "bud"
+            ages = state.slow.ages[wire.name][:, groups[here, 0]]
+            if bud:
+                seen = slow.examples(ages, tracking.samples, tracking.bud_rate)
+            else:
+                seen = slow.examples(ages, tracking.batch, tracking.slow)
+            numbers = groups.shape[1] * outputs
+            # The product of two means with noise of unit variance in each of `numbers` directions.
+            variance = numbers / jnp.maximum(seen[0] * seen[1], 1e-6)
+            if bud:
+                buds[source.index] += gain[here]
+                bud_variances[source.index] += variance
+                continue
+            gains[source.index] += gain[here]
+            variances[source.index] += variance
+            costs[source.index] += removal.lower[here]
+            changes[source.index] += removal.loss_change[here]
+    return ImageScores(
+        etas=etas,
+        gains=tuple(gains),
+        errors=tuple(map(jnp.sqrt, variances)),
+        buds=tuple(buds),
+        bud_errors=tuple(map(jnp.sqrt, bud_variances)),
+        costs=tuple(costs),
+        changes=tuple(changes),
+    )

@@ -1,0 +1,298 @@
+"""One growth round of `proposals: dormant` for DenseNets: what is decided from the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from senn_cli.growth.conv_edits import (
+    ActivateChannels,
+    EnlargeChannels,
+    PromoteBud,
+    PruneChannel,
+    RedrawChannels,
+)
+from senn_cli.growth.dormant_images import ImageScores
+from senn_cli.growth.policy import Candidate, Decision, Place, View
+from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.randomness import numpy_generator
+
+
+@dataclass(frozen=True)
+class DormantSettings:
+    """Options of the policy; the spec's sections `expansion` and `network.capacity` say each.
+
+    Probabilities are those of a single step, `redraw` that of an epoch. `width`, `depth` and
+    `prune` switch the three kinds of change on.
+    """
+
+    threshold: float
+    stop: float
+    noise: float
+    activate: float
+    prune: float
+    redraw: float
+    bud_factor: float
+    width: bool
+    depth: bool
+    min_width: int
+    max_width: int | None
+    max_hidden: int | None
+    max_parameters: int | None
+    max_layers: int | None
+    per_block: int | None
+    per_round: int | None
+    pruned_per_round: int | None
+    in_use: float
+    growth: float
+
+    def room(self, width: int, capacity: int) -> int:
+        """The capacity for `width` channels: enlarged while more than `in_use` of it is in use."""
+        most = self.max_width
+        while width > self.in_use * capacity and (most is None or capacity < most):
+            capacity = max(capacity + 1, int(np.ceil(capacity * (1.0 + self.growth))))
+            capacity = capacity if most is None else min(capacity, max(most, width))
+        return capacity
+
+    def allows(self, grown: DenseArchitecture, layer: int) -> bool:
+        """Whether `grown`, which one more channel in `layer` would yield, respects all limits."""
+        return (
+            (self.max_width is None or grown.hidden[layer].width <= self.max_width)
+            and (self.max_hidden is None or sum(grown.widths) <= self.max_hidden)
+            and (self.max_parameters is None or grown.parameters <= self.max_parameters)
+        )
+
+    def allows_layer(self, architecture: DenseArchitecture, layer: int) -> bool:
+        """Whether the bud before `layer` may become a layer."""
+        block, _ = architecture.place(layer)
+        width = sum(architecture.widths) + architecture.bud
+        return (
+            (self.per_block is None or len(architecture.blocks[block]) < self.per_block)
+            and (self.max_layers is None or len(architecture.hidden) < self.max_layers)
+            and (self.max_width is None or architecture.bud <= self.max_width)
+            and (self.max_hidden is None or width <= self.max_hidden)
+        )
+
+
+def joined_probability(p: float, times: int) -> float:
+    """That something with probability `p` happens in at least one of `times` trials."""
+    return float(-np.expm1(times * np.log1p(-p))) if p < 1.0 else float(times > 0)
+
+
+class DormantRound:
+    """One round in progress; `architecture` follows its decisions."""
+
+    def __init__(
+        self,
+        settings: DormantSettings,
+        view: View,
+        architecture: DenseArchitecture,
+        scores: ImageScores,
+    ) -> None:
+        self.settings, self.view, self.scores = settings, view, scores
+        self.before = self.architecture = architecture
+        self.eta = float(sum(scores.etas.values()))
+        # A noisy eta may be negative; then nothing is below the threshold, and noise decides alone.
+        self.least = max(settings.threshold * max(self.eta, 0.0), settings.stop)
+        epochs = view.step // view.per_epoch - (view.step - view.every) // view.per_epoch
+        self.epochs = min(epochs, view.step // view.per_epoch)
+        self.fresh = [np.zeros(c, bool) for c in architecture.capacities]
+        self.fresh_buds = [np.zeros(architecture.bud, bool) for _ in architecture.hidden]
+
+    def decisions(self) -> Iterator[Decision]:
+        """All of them, each for the network that those before it leave."""
+        quiet = True
+        yield from self._redrawn()
+        for steps in (self._activations(), self._prunings(), self._layer()):
+            for decision in steps:
+                quiet = False
+                yield decision
+        # A rejection says little and there are many rounds: one an epoch.
+        if quiet and self.epochs:
+            yield self._decision(None, self._why_not(), self._ranked())
+
+    def _drawn(self, purpose: str, probability: float, size: int) -> np.ndarray:
+        """Which of `size` things happen; the first ones are the same for any larger size."""
+        rng = numpy_generator(self.view.seed, purpose, self.view.step)
+        drawn: np.ndarray = rng.random(size) < probability
+        return drawn
+
+    def _redrawn(self) -> Iterator[Decision]:
+        if not self.epochs:
+            return
+        p = joined_probability(self.settings.redraw, self.epochs)
+        for index, layer in enumerate(self.before.hidden):
+            dormant = np.arange(layer.capacity) >= layer.width
+            self.fresh[index] = dormant & self._drawn(f"redraw {index}", p, layer.capacity)
+            bud = self.before.bud
+            self.fresh_buds[index] = self._drawn(f"redraw bud {index}", p, bud)
+        layers = tuple(tuple(map(int, np.flatnonzero(f))) for f in self.fresh)
+        buds = tuple(tuple(map(int, np.flatnonzero(f))) for f in self.fresh_buds)
+        if any(layers) or any(buds):
+            yield Decision(
+                RedrawChannels(layers, buds, self.view.seed, self.view.step),
+                reason="other proposals",
+            )
+
+    def _passes(self, gain: np.ndarray, error: np.ndarray) -> np.ndarray:
+        return (gain > self.least) & (gain > self.settings.noise * error)
+
+    def _activations(self) -> Iterator[Decision]:
+        s = self.settings
+        if not s.width:
+            return
+        p = joined_probability(s.activate, self.view.every)
+        found: list[tuple[float, int, int]] = []
+        for index, gain in enumerate(self.scores.gains):
+            taken = self._passes(gain, self.scores.errors[index]) & ~self.fresh[index]
+            taken &= self._drawn(f"activate {index}", p, len(gain))
+            found += [(float(gain[c]), index, int(c)) for c in np.flatnonzero(taken)]
+        chosen: dict[int, list[int]] = {}
+        for number, (_, index, channel) in enumerate(sorted(found, reverse=True)):
+            if s.per_round is not None and number >= s.per_round:
+                break
+            layer = self.architecture.hidden[index]
+            if layer.width == layer.capacity:
+                continue
+            grown = self.architecture.with_layer(index, width=layer.width + 1)
+            if s.allows(grown, index):
+                self.architecture = grown
+                chosen.setdefault(index, []).append(channel)
+        for index, channels in sorted(chosen.items()):
+            gains = self.scores.gains[index][channels]
+            place = self._place(index)
+            candidate = self._candidate(place, float(gains.mean()), float(gains.sum()), True)
+            reason = f"mean score {gains.mean():.3g} > tau eta or alpha = {self.least:.3g}"
+            edit = ActivateChannels(index, tuple(channels))
+            yield self._decision(edit, reason, (candidate, *self._ranked(place)))
+        for index, layer in enumerate(self.architecture.hidden):
+            capacity = s.room(layer.width, layer.capacity)
+            if capacity > layer.capacity:
+                self.architecture = self.architecture.with_layer(index, capacity=capacity)
+                reason = f"{layer.width} of {layer.capacity} channels are in use"
+                edit_ = EnlargeChannels(index, capacity, self.view.seed, self.view.step)
+                yield Decision(edit_, reason)
+
+    def _prunings(self) -> Iterator[Decision]:
+        s = self.settings
+        p = joined_probability(s.prune, self.view.every)
+        found: list[tuple[float, int, int]] = []
+        for index, cost in enumerate(self.scores.costs):
+            width = self.before.hidden[index].width
+            drawn = self._drawn(f"prune {index}", p, len(cost))[:width]
+            taken = np.flatnonzero(drawn & (cost[:width] < self.least))
+            found += [(float(cost[c]), index, int(c)) for c in taken]
+        chosen: dict[int, list[int]] = {}
+        for number, (_, index, channel) in enumerate(sorted(found)):
+            if s.pruned_per_round is not None and number >= s.pruned_per_round:
+                break
+            if self.architecture.hidden[index].width > s.min_width:
+                width = self.architecture.hidden[index].width - 1
+                self.architecture = self.architecture.with_layer(index, width=width)
+                chosen.setdefault(index, []).append(channel)
+        for index, channels in sorted(chosen.items()):
+            # Each leaves the numbers below its own as they are.
+            for channel in sorted(channels, reverse=True):
+                cost = float(self.scores.costs[index][channel])
+                candidate = self._candidate(self._place(index), cost, cost, True)
+                yield self._decision(
+                    PruneChannel(index, channel),
+                    f"removal cost {cost:.3g} < tau eta or alpha = {self.least:.3g}",
+                    (candidate,),
+                    change=float(self.scores.changes[index][channel]),
+                )
+
+    def _layer(self) -> Iterator[Decision]:
+        """The best bud that passes, if any."""
+        s = self.settings
+        if not (s.depth and self.before.bud and self.view.layer_allowed):
+            return
+        best: tuple[float, int] | None = None
+        for index, gain in enumerate(self.scores.buds):
+            error = self.scores.bud_errors[index].mean() / np.sqrt(len(gain))
+            score = float(gain.mean())
+            passes = score > s.bud_factor * self.least and score > s.noise * error
+            if not passes or self.fresh_buds[index].any():
+                continue
+            if s.allows_layer(self.architecture, index) and (best is None or score > best[0]):
+                best = (score, index)
+        if best is None:
+            return
+        score, index = best
+        place = self._place(index, bud=True)
+        total = float(self.scores.buds[index].sum())
+        edit = PromoteBud(
+            index,
+            self.view.seed,
+            self.view.step,
+            capacity=s.room(self.before.bud, self.before.bud) if s.width else 0,
+        )
+        reason = f"mean score {score:.3g} > {s.bud_factor:g} times {self.least:.3g}"
+        candidate = self._candidate(place, score, total, True)
+        yield self._decision(edit, reason, (candidate, *self._ranked(place)))
+
+    def _place(self, index: int, *, bud: bool = False) -> Place:
+        block, layer = self.before.place(index)
+        what = f"bud {layer}" if bud else f"layer {layer}"
+        return Place("depth" if bud else "width", index, f"block {block} {what}")
+
+    def _candidate(self, place: Place, score: float, total: float, passes: bool) -> Candidate:
+        ratio = score / self.eta if self.eta > 0 else float("inf")
+        return Candidate(
+            site=place,
+            delta_eta=total,
+            delta_eta_lower=total,
+            bias=0.0,
+            eta=self.eta,
+            score=score,
+            ratio=ratio,
+            passes=passes,
+        )
+
+    def _ranked(self, but: Place | None = None) -> tuple[Candidate, ...]:
+        """The best channel of every layer and the mean of every bud, best first."""
+        found = []
+        for index, gain in enumerate(self.scores.gains):
+            if self.before.hidden[index].width < len(gain) and self.settings.width:
+                best = int(np.argmax(gain))
+                passes = bool(self._passes(gain, self.scores.errors[index])[best])
+                score = float(gain[best])
+                found.append(self._candidate(self._place(index), score, score, passes))
+            bud = self.scores.buds[index]
+            if len(bud) and self.settings.depth:
+                passes = bool(bud.mean() > self.settings.bud_factor * self.least)
+                place = self._place(index, bud=True)
+                score, total = float(bud.mean()), float(bud.sum())
+                found.append(self._candidate(place, score, total, passes))
+        ranked = sorted(found, key=lambda c: -c.score)
+        return tuple(c for c in ranked if c.site != but)
+
+    def _why_not(self) -> str:
+        ranked = self._ranked()
+        if not ranked:
+            return "no site allows an addition"
+        best = ranked[0]
+        if best.score <= self.least:
+            return f"score {best.score:.3g} of {best.site} is not above {self.least:.3g}"
+        if not best.passes:
+            return f"score {best.score:.3g} of {best.site} is within its noise"
+        return f"{best.site} passes, but was not drawn"
+
+    def _decision(
+        self,
+        edit: Any,
+        reason: str,
+        candidates: tuple[Candidate, ...],
+        change: float | None = None,
+    ) -> Decision:
+        return Decision(
+            edit=edit,
+            reason=reason,
+            candidates=candidates,
+            threshold=self.settings.threshold,
+            stop=self.settings.stop,
+            change=change,
+        )

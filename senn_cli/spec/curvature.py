@@ -1,0 +1,45 @@
+"""The `curvature` section: Kronecker factors that are tracked beside the steps of training."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from senn_cli.spec.base import Model, Whole
+from senn_cli.spec.duration import Duration, DurationField
+
+_AtLeastOne = Annotated[Whole, Field(ge=1)]
+
+
+class CurvatureSpec(Model):
+    """How a densenet's curvature is tracked: for scores, and for the natural gradient."""
+
+    every: DurationField = Field(
+        default=Duration(steps=10), description="Time between two looks at a batch."
+    )
+    method: Literal["ema", "rank_one"] = Field(
+        default="ema",
+        description="`ema` averages the factors and inverts them by Cholesky, `rank_one` tracks "
+        "inverse roots by the paper's rank-one updates.",
+    )
+    moving_average: Annotated[float, Field(ge=0, lt=1)] = Field(
+        default=0.95, description="Share of the old Kronecker factors kept at every look."
+    )
+    invert_every: _AtLeastOne = Field(
+        default=1, description="Looks between two inversions, or checks of the inverse roots."
+    )
+    damping: Annotated[float, Field(gt=0)] | None = Field(
+        default=None,
+        description="Multiple of the identity that is added to the curvature; null for "
+        "optimizer.damping under the natural gradient, else 1e-3.",
+    )
+    samples: _AtLeastOne | None = Field(
+        default=None, description="Training examples looked at each time; null for a batch."
+    )
+    stride: _AtLeastOne = Field(
+        default=2,
+        description="One position of an image in stride^2 counts for the input factors, on a grid "
+        "at a random offset; 1 takes all of them.",
+    )
+    vectors: _AtLeastOne = Field(
+        default=4, description="Rank-one updates of every factor at a look (`rank_one`)."
+    )
