@@ -33,7 +33,7 @@ from senn_cli.training.plan import (
 )
 from senn_cli.training.programs import Ledger, Program
 from senn_cli.training.recorder import require_recordable
-from senn_cli.training.step import make_run_steps
+from senn_cli.training.stepping import make_stepping
 from senn_cli.training.tracking import Tracking, make_track
 
 TRACKED_DAMPING = 1e-3
@@ -88,8 +88,8 @@ def assemble(
     augmented = augmentation(spec.data)
     if augmented:  # then the inputs' second moment over the data is not that of the batches
         optimizer = replace(optimizer, fixed_input_factor=False)
-    run_steps = make_run_steps(dataset.task, optimizer, batch, augmented)
     dense = isinstance(spec.network, DenseNetSpec)
+    run_steps = make_stepping(dataset.task, optimizer, batch, augmented, ledger, convolutions=dense)
     needs_spectrum = dataset.inputs <= LARGEST_SPECTRUM and (
         optimizer.fixed_input_factor or (spec.grows and not dense)
     )
@@ -113,7 +113,7 @@ def assemble(
         rule=rule,
         seed=spec.seed,
         ledger=ledger,
-        run_steps=Program("train", run_steps, ledger, static=(0,), donate=(1, 2)),
+        run_steps=run_steps,
         evaluate=evaluate,
         track=track,
         input_spectrum=input_spectrum(train, ledger) if needs_spectrum else None,

@@ -24,6 +24,7 @@ from senn_cli.training.optimizer import Optimizer
 from senn_cli.training.programs import Aborted, Ledger, Program
 from senn_cli.training.snapshot import Moment
 from senn_cli.training.step import FAULTS, Keys, Progress, no_progress
+from senn_cli.training.stepping import RunSteps
 
 SAMPLE, SAMPLE_IMAGES = 2048, 512
 """Training examples on which what a pruning does to the loss is measured; of a DenseNet fewer."""
@@ -125,7 +126,7 @@ class Trainer:
     rule: CapacityRule
     seed: int
     ledger: Ledger
-    run_steps: Program
+    run_steps: RunSteps
     evaluate: Program
     track: Program | None
     input_spectrum: Spectrum | None
@@ -249,7 +250,7 @@ class Trainer:
         return table.minutes is not None and self.ledger.total() >= 60 * table.minutes
 
     def _advance(self, stop: int) -> None:
-        """Steps up to step `stop`, in one dispatch."""
+        """Steps up to step `stop`."""
         network = self.network
         state, self.progress = self.run_steps(
             network.architecture.shape(),

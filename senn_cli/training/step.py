@@ -119,18 +119,81 @@ def no_progress() -> Progress:
     return Progress(np.int32(0), np.float32(0), np.float32(0), np.int32(0))
 
 
+def make_take_step(
+    task: Task, optimizer: Optimizer, batch_size: int, augmentation: tuple[StepSpec, ...] = ()
+) -> Callable[..., tuple[TrainState, Progress]]:
+    """The function that takes one step, to be compiled with its first argument static.
+
+    Its arguments: `shape`; the state; the sums so far; `widths`; the training data; keys; the
+    fixed input factor or None; the order of this epoch's examples; the loss above which training
+    has diverged. `augmentation` are the steps that change a batch's images first, as (seed, step)
+    says. A step that yields something not finite leaves the state as it was.
+    """
+
+    def take_step(
+        shape: AnyArchitecture,
+        state: TrainState,
+        progress: Progress,
+        widths: jax.Array,
+        data: Arrays,
+        keys: Keys,
+        input_factor: Spectrum | None,
+        permutation: jax.Array,
+        limit: jax.Array,
+    ) -> tuple[TrainState, Progress]:
+        number = state.step % (examples(data) // batch_size)
+        rows = jax.lax.dynamic_slice(permutation, (number * batch_size,), (batch_size,))
+        drawn = jax.random.fold_in(wrap(keys.augment), state.step)
+        x, y = batch(data, rows, augmentation, drawn)
+        key = jax.random.fold_in(wrap(keys.fisher), state.step)
+        new, loss, eta, size = _step(shape, task, optimizer, state, widths, x, y, key, input_factor)
+        bad_loss = ~(loss < limit)  # also true for NaN
+        fault = jnp.where(
+            bad_loss, 1, jnp.where(~jnp.isfinite(eta), 2, jnp.where(~jnp.isfinite(size), 3, 0))
+        )
+        # The run ends at a fault, with these two as they were; a copy of the factors, which are
+        # far larger, is not worth its time at every step.
+        step, params, inner = jax.tree.map(
+            lambda a, b: jnp.where(fault == 0, a, b),
+            (new.step, new.params, new.optimizer),
+            (state.step, state.params, state.optimizer),
+        )
+        kept = TrainState(step, params, inner, new.curvature)
+        progress = Progress(
+            progress.steps + (fault == 0),
+            progress.loss + jnp.where(fault == 0, loss, 0.0),
+            progress.eta + jnp.where(fault == 0, eta, 0.0),
+            fault.astype(jnp.int32),
+        )
+        return kept, progress
+
+    return take_step
+
+
+def make_order(batch_size: int) -> Callable[..., jax.Array]:
+    """The function from keys, epoch and data to the order of that epoch's examples."""
+
+    def order(keys: Keys, epoch: jax.Array, data: Arrays) -> jax.Array:
+        n = examples(data)
+        if batch_size == n:
+            return jnp.arange(n)  # the whole set at once: its order does not matter
+        return epoch_order(wrap(keys.batches), epoch, n)
+
+    return order
+
+
 def make_run_steps(
     task: Task, optimizer: Optimizer, batch_size: int, augmentation: tuple[StepSpec, ...] = ()
 ) -> Callable[..., tuple[TrainState, Progress]]:
     """The function that takes many steps at once, to be compiled with its first argument static.
 
-    Its arguments: `shape`; the state; the sums so far; `widths`; the training data; keys; the
-    fixed input factor or None; the step to stop at; the loss above which training has diverged.
-    Batch b of epoch e is a slice of a permutation that depends on (seed, e) alone, so how steps are
-    grouped into dispatches changes nothing. `augmentation` are the steps that change a batch's
-    images first, as (seed, step) says. It stops before the first step that yields something
-    not finite and returns the state before it.
+    Its arguments are those of `make_take_step`, but for the order of the examples, in whose place
+    it has the step to stop at. Batch b of epoch e is a slice of a permutation that depends on
+    (seed, e) alone, so how steps are grouped into dispatches changes nothing. It stops before the
+    first step that yields something not finite and returns the state before it.
     """
+    take_step = make_take_step(task, optimizer, batch_size, augmentation)
+    order_of = make_order(batch_size)
 
     def run_steps(
         shape: AnyArchitecture,
@@ -143,15 +206,10 @@ def make_run_steps(
         until: jax.Array,
         limit: jax.Array,
     ) -> tuple[TrainState, Progress]:
-        n = examples(data)
-        per_epoch = n // batch_size
-        batch_key, fisher_key = wrap(keys.batches), wrap(keys.fisher)
-        augment_key = wrap(keys.augment)
+        per_epoch = examples(data) // batch_size
 
         def order(epoch: jax.Array) -> jax.Array:
-            if per_epoch == 1 and batch_size == n:
-                return jnp.arange(n)  # the whole set at once: its order does not matter
-            return epoch_order(batch_key, epoch, n)
+            return order_of(keys, epoch, data)
 
         def going(carry: tuple[TrainState, jax.Array, Progress]) -> jax.Array:
             unfinished: jax.Array = (carry[0].step < until) & (carry[2].fault == 0)
@@ -163,32 +221,10 @@ def make_run_steps(
             state, permutation, progress = carry
             epoch, number = state.step // per_epoch, state.step % per_epoch
             permutation = jax.lax.cond(number == 0, order, lambda _: permutation, epoch)
-            rows = jax.lax.dynamic_slice(permutation, (number * batch_size,), (batch_size,))
-            drawn = jax.random.fold_in(augment_key, state.step)
-            x, y = batch(data, rows, augmentation, drawn)
-            key = jax.random.fold_in(fisher_key, state.step)
-            new, loss, eta, size = _step(
-                shape, task, optimizer, state, widths, x, y, key, input_factor
+            state, progress = take_step(
+                shape, state, progress, widths, data, keys, input_factor, permutation, limit
             )
-            bad_loss = ~(loss < limit)  # also true for NaN
-            fault = jnp.where(
-                bad_loss, 1, jnp.where(~jnp.isfinite(eta), 2, jnp.where(~jnp.isfinite(size), 3, 0))
-            )
-            # The run ends at a fault, with these two as they were; a copy of the factors, which
-            # are far larger, is not worth its time at every step.
-            step, params, inner = jax.tree.map(
-                lambda a, b: jnp.where(fault == 0, a, b),
-                (new.step, new.params, new.optimizer),
-                (state.step, state.params, state.optimizer),
-            )
-            kept = TrainState(step, params, inner, new.curvature)
-            progress = Progress(
-                progress.steps + (fault == 0),
-                progress.loss + jnp.where(fault == 0, loss, 0.0),
-                progress.eta + jnp.where(fault == 0, eta, 0.0),
-                fault.astype(jnp.int32),
-            )
-            return kept, permutation, progress
+            return state, permutation, progress
 
         permutation = order(state.step // per_epoch)
         state, _, progress = jax.lax.while_loop(going, body, (state, permutation, progress))

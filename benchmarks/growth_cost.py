@@ -1,0 +1,130 @@
+"""What tracking, scoring and deciding cost, beside a plain Adam step of the same padded network.
+
+    python benchmarks/growth_cost.py [--size 16] [--channels 32] [--blocks 3] [--bud 16] [--every 20]
+
+Two trainers of one DenseNet, at one capacity and on the same data, take turns: one with
+`expansion.policy: none` (plain Adam, no buds), one that would grow, but whose
+probabilities are 0. After a warm-up, each turn times the steps between two growth rounds: training steps, looks at
+the curvature and the round itself. Printed: the median ms a step of both, their ratio, and where the
+time of the growing one goes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+
+import jax
+import numpy as np
+
+from senn_cli.data.dataset import Dataset, Part
+from senn_cli.spec import Spec, parse_spec
+from senn_cli.training.assemble import assemble
+from senn_cli.training.loop import Outputs, Trainer
+from senn_cli.training.programs import Ledger
+
+SPEC = """
+data: {{source: cifar10}}
+network:
+  kind: densenet
+  blocks: {blocks}
+  bud: {bud}
+  capacity: {{initial: {channels}}}
+  compute: {compute}
+optimizer: {{kind: adam, learning_rate: 3e-4}}
+curvature: {{every: {{steps: {every}}}}}
+expansion:
+  policy: {policy}
+  threshold: 3e-4
+  stop: 0
+  prune: true
+  dormant: {{activate: 0, prune: 0, redraw: 0, bud_factor: 1e30}}
+  every: {{steps: {rounds}}}
+training: {{steps: 1000000, batch_size: {batch}, evaluate: {{steps: 1000000}}}}
+"""
+
+
+def images(size: int, count: int) -> Dataset:
+    """Random pictures: what is measured does not depend on what they show."""
+    rng = np.random.default_rng(0)
+
+    def part(n: int) -> Part:
+        x = rng.integers(0, 256, (n, size, size, 3)).astype(np.uint8)
+        return Part(x, rng.integers(0, 10, n).astype(np.int32), np.arange(n))
+
+    return Dataset(
+        name="random",
+        task="classification",
+        train=part(count),
+        validation=None,
+        test=part(64),
+        classes=tuple(map(str, range(10))),
+        shift=np.full(1, 127.5, np.float32),
+        scale=np.full(1, 1 / 63.75, np.float32),
+        target_shift=np.zeros(1, np.float32),
+        target_scale=np.ones(1, np.float32),
+    )
+
+
+def trainer(spec: Spec, dataset: Dataset) -> tuple[Trainer, Ledger]:
+    """A trainer before its first step."""
+    ledger = Ledger()
+    return assemble(spec, dataset, ledger), ledger
+
+
+def advance(made: Trainer, steps: int) -> float:
+    """Seconds of `steps` steps with all that is due in them."""
+    from dataclasses import replace
+
+    made.timetable = replace(made.timetable, until=made.step + steps)
+    started = time.perf_counter()
+    made.run(Outputs(metrics=lambda row: None, event=lambda row: None))
+    jax.block_until_ready(made.network.state.params)
+    return time.perf_counter() - started
+
+
+def main() -> None:
+    """Measures and prints."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--size", type=int, default=16)
+    parser.add_argument("--channels", type=int, default=32)
+    parser.add_argument("--blocks", type=int, default=3)
+    parser.add_argument("--bud", type=int, default=16)
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--every", type=int, default=20, help="steps between two looks")
+    parser.add_argument("--rounds", type=int, default=40, help="steps between two growth rounds")
+    parser.add_argument("--turns", type=int, default=7)
+    parser.add_argument("--compute", default="float32")
+    chosen = parser.parse_args()
+    dataset = images(chosen.size, 2048)
+    used = max(1, chosen.channels // 2)
+
+    def spec(policy: str) -> Spec:
+        width = used if policy == "senn" else chosen.channels
+        blocks = [[width]] * chosen.blocks
+        return parse_spec(SPEC.format(policy=policy, **{**vars(chosen), "blocks": blocks}))
+
+    plain, _ = trainer(spec("none"), dataset)
+    growing, ledger = trainer(spec("senn"), dataset)
+    for made in (plain, growing):
+        advance(made, 2 * chosen.rounds)
+    before = dict(ledger.seconds)
+    times: dict[str, list[float]] = {"plain": [], "growing": []}
+    for _ in range(chosen.turns):
+        times["plain"].append(advance(plain, chosen.rounds) / chosen.rounds)
+        times["growing"].append(advance(growing, chosen.rounds) / chosen.rounds)
+    ms = {name: 1000 * statistics.median(found) for name, found in times.items()}
+    ratio = statistics.median(
+        g / p for g, p in zip(times["growing"], times["plain"], strict=True)
+    )
+    spent = {k: v - before[k] for k, v in ledger.seconds.items() if v > before[k]}
+    whole = sum(spent.values())
+    print(f"device: {jax.devices()[0].device_kind}; {vars(chosen)}")
+    print(f"plain Adam step {ms['plain']:.2f} ms, growing {ms['growing']:.2f} ms a step")
+    print(f"ratio of the pairs, median: {ratio:.2f}")
+    print("growing:", ", ".join(f"{k} {v / whole:.0%}" for k, v in spent.items()))
+
+
+if __name__ == "__main__":
+    main()
