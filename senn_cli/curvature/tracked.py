@@ -4,11 +4,15 @@ KFAC (kfac.py) for networks of any kind, whose unused features are proposals: A 
 over all rows, while inverses concern the used block alone. They are zero around it, so that spare
 capacity changes nothing, and their damping is split by the number of used rows.
 
-Every row has an age of its own. An entry's average gives old values the weight min(1 - 1/k, decay)
-at the k-th batch that both of its rows have seen, so that rows which are new (padding, or a neuron
+Every row has an age of its own. An entry is the mean over the k batches that both of its rows have
+seen, a batch m updates ago with the weight decay^m: rows which are new (padding, or a neuron
 initialised again) are unbiased from their first batch on and do not look weak, which would
 overrate them. `average` does the same for whatever else belongs to the rows, such as the gradient
 that the scores need.
+
+Entries that are means over different batches need not be those of any second moment: A may become
+indefinite when a young row comes into use. What is inverted is `consistent`, with young rows'
+entries in old rows' columns scaled down.
 
 Two methods keep the inverses. `ema`: by Cholesky every k updates. `rank_one`: inverse roots follow
 every update through rank-one updates (rank_one.py) and are checked every k updates, with Cholesky
@@ -17,8 +21,10 @@ where the check fails. A change of what is in use makes either do so at once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import jax
@@ -113,9 +119,33 @@ def average(
       rows, columns: ages with that batch counted, int `(n,)` and `(m,)`; an entry's is the lesser.
       decay: the largest weight of `old`.
     """
-    age = jnp.minimum(rows[:, None], columns[None, :]).astype(old.dtype)
-    keep = jnp.minimum(1.0 - 1.0 / age, decay)
+    keep = kept(jnp.minimum(rows[:, None], columns[None, :]), decay).astype(old.dtype)
     return (keep * old + (1.0 - keep) * new).astype(old.dtype)
+
+
+def kept(age: jax.Array, decay: float) -> jax.Array:
+    """The weight of the old average at batch number `age`: 0 at the first, `decay` in the end."""
+    count = age.astype(float)  # of JAX's precision
+    return decay * _weight(count - 1.0, decay) / _weight(count, decay)
+
+
+def _weight(count: jax.Array, decay: float) -> jax.Array:
+    """(1 - decay) times the sum of decay^m over `count` batches, precise for a decay near 1."""
+    return -jnp.expm1(count * math.log(decay)) if decay > 0.0 else jnp.minimum(count, 1.0)
+
+
+def consistent(settings: TrackSettings, side: Side) -> jax.Array:
+    """The moment with entries scaled so that it is positive semi-definite whatever the rows' ages.
+
+    With W_i the weight of all batches that row i has seen, the sum over them of decay^m a a^T, each
+    a without the rows not yet born, is W_min(i, j) times the moment, and positive semi-definite;
+    so is that sum with rows and columns divided by sqrt(W_i): the moment times sqrt(W_min / W_max).
+    The diagonal is as it was, and so is all of it once the rows are old.
+    """
+    weight = _weight(jnp.maximum(side.ages, 1).astype(float), settings.moving_average)
+    root = jnp.sqrt(weight).astype(side.moment.dtype)
+    ratio = root[:, None] / root[None, :]
+    return side.moment * jnp.minimum(ratio, 1.0 / ratio)
 
 
 def _observed(side: Side, moment: jax.Array, decay: float) -> Side:
@@ -141,19 +171,21 @@ def _damped(maps: dict[str, Pair], used: Mapping[str, Two], damping: float) -> d
     return result
 
 
-def damped_moment(side: Side) -> jax.Array:
+def damped_moment(settings: TrackSettings, side: Side) -> jax.Array:
     """The used block with its damping, zero around it: what `solver` inverts; `(n, n)`."""
     eye = jnp.eye(len(side.ages), dtype=side.moment.dtype)
-    return rank_one.masked(side.moment + side.ridge * eye, side.used)
+    return rank_one.masked(consistent(settings, side) + side.ridge * eye, side.used)
 
 
-def _inverted(side: Side) -> Side:
-    whole = kronecker.inverse(rank_one.masked(side.moment, side.used), side.ridge)
+def _inverted(settings: TrackSettings, side: Side) -> Side:
+    block = rank_one.masked(consistent(settings, side), side.used)
+    whole = kronecker.inverse(block, side.ridge)
     return side._replace(solver=rank_one.masked(whole, side.used))
 
 
-def _checked(side: Side, tolerance: float) -> Side:
-    root, _ = rank_one.checked(side.solver, damped_moment(side), side.used, tolerance)
+def _checked(settings: TrackSettings, side: Side) -> Side:
+    damped = damped_moment(settings, side)
+    root, _ = rank_one.checked(side.solver, damped, side.used, settings.tolerance)
     return side._replace(solver=root)
 
 
@@ -194,7 +226,10 @@ def update(
     }
     due = _changed(state.maps, used) | (state.seen % settings.invert_every == 0)
     maps = jax.lax.cond(
-        due, lambda m: _sides(_damped(m, used, settings.damping), _inverted), lambda m: m, maps
+        due,
+        lambda m: _sides(_damped(m, used, settings.damping), partial(_inverted, settings)),
+        lambda m: m,
+        maps,
     )
     return TrackState(state.seen + 1, maps)
 
@@ -232,7 +267,7 @@ def update_rank_one(
         vectors = jnp.where(side.used, vectors + jnp.sqrt(side.ridge) * noise, 0)
         # As `average`, for the block's youngest row; the first batches are left to the check.
         youngest = jnp.min(jnp.where(side.used, side.ages, np.iinfo(np.int32).max))
-        rate = jnp.clip(1.0 / youngest.astype(vectors.dtype), 1.0 - decay, 0.5)
+        rate = jnp.minimum(1.0 - kept(youngest, decay), 0.5).astype(vectors.dtype)
         return side._replace(solver=rank_one.decayed(side.solver, vectors, rate))
 
     for number, (name, pair) in enumerate(maps.items()):
@@ -241,9 +276,7 @@ def update_rank_one(
             followed(pair.a, of_a, 2 * number), followed(pair.s, of_s, 2 * number + 1)
         )
     due = _changed(state.maps, used) | (state.seen % settings.invert_every == 0)
-    maps = jax.lax.cond(
-        due, lambda m: _sides(m, lambda x: _checked(x, settings.tolerance)), lambda m: m, maps
-    )
+    maps = jax.lax.cond(due, lambda m: _sides(m, partial(_checked, settings)), lambda m: m, maps)
     return TrackState(state.seen + 1, maps)
 
 

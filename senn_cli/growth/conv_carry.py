@@ -10,7 +10,7 @@ import numpy as np
 
 from senn_cli.curvature import tracked
 from senn_cli.curvature.slow import SlowGradient
-from senn_cli.curvature.tracked import Pair, Side
+from senn_cli.curvature.tracked import Pair, Side, TrackSettings
 from senn_cli.growth import dormant_score
 from senn_cli.growth.carry import Kind, edit_moments_of
 from senn_cli.growth.conv_edits import (
@@ -38,7 +38,12 @@ from senn_cli.training.tracking import Tracked, rows_of, used_rows
 
 
 def edit_images(
-    state: Any, architecture: DenseArchitecture, edit: ConvEdit, *, natural: bool
+    state: Any,
+    architecture: DenseArchitecture,
+    edit: ConvEdit,
+    *,
+    natural: bool,
+    settings: TrackSettings | None = None,
 ) -> tuple[Any, DenseArchitecture]:
     """A training state (NumPy leaves) and the architecture after `edit`.
 
@@ -48,10 +53,14 @@ def edit_images(
 
     Args:
       natural: whether an optimizer's momentum is one of natural gradients.
+      settings: of the tracking; without them a pruning is not compensated.
     """
     masks = initial_masks(architecture)
-    if isinstance(edit, PruneChannel) and edit.compensation is None:
-        edit = replace(edit, compensation=_compensation(state.curvature, architecture, edit))
+    bare = isinstance(edit, PruneChannel) and edit.compensation is None
+    if bare and isinstance(state.curvature, Tracked) and settings is not None:
+        assert isinstance(edit, PruneChannel)
+        found = compensations(settings, state.curvature, architecture, edit)
+        edit = replace(edit, compensation=found)
     for step in _steps(architecture, edit):
         after, masks_after = edit_architecture(architecture, masks, step)
 
@@ -86,19 +95,17 @@ def _steps(architecture: DenseArchitecture, edit: ConvEdit) -> list[ConvEdit]:
     return [order, ActivateChannels(edit.layer, new)]
 
 
-def _compensation(
-    state: Any, architecture: DenseArchitecture, edit: PruneChannel
+def compensations(
+    settings: TrackSettings, state: Tracked, architecture: DenseArchitecture, edit: PruneChannel
 ) -> dict[str, np.ndarray]:
     """How the maps that read a channel stand in for it, by their tracked factors."""
-    if not isinstance(state, Tracked):
-        return {}
     masks, found = initial_masks(architecture), {}
     for wire, source in architecture.readers(edit.layer):
         if wire.kind == "bud":
             continue
         used, _ = used_rows(wire, masks)
         rows = feature_rows(wire)[first_channel(wire, source.leaf) + edit.channel]
-        moment = np.asarray(state.factors.maps[wire.name].a.moment)
+        moment = np.asarray(tracked.consistent(settings, state.factors.maps[wire.name].a))
         found[wire.name] = dormant_score.compensation(moment, used, rows)
     return found
 

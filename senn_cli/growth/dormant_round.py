@@ -105,8 +105,9 @@ class DormantRound:
     def decisions(self) -> Iterator[Decision]:
         """All of them, each for the network that those before it leave."""
         quiet = True
-        yield from self._redrawn()
-        for steps in (self._activations(), self._prunings(), self._layer()):
+        best = self._best_bud()
+        yield from self._redrawn(but=None if best is None else best[1])
+        for steps in (self._activations(), self._prunings(), self._layer(best)):
             for decision in steps:
                 quiet = False
                 yield decision
@@ -120,15 +121,17 @@ class DormantRound:
         drawn: np.ndarray = rng.random(size) < probability
         return drawn
 
-    def _redrawn(self) -> Iterator[Decision]:
+    def _redrawn(self, but: int | None) -> Iterator[Decision]:
+        """New input weights for some proposals; not for the bud before layer `but`."""
         if not self.epochs:
             return
         p = joined_probability(self.settings.redraw, self.epochs)
         for index, layer in enumerate(self.before.hidden):
             dormant = np.arange(layer.capacity) >= layer.width
             self.fresh[index] = dormant & self._drawn(f"redraw {index}", p, layer.capacity)
-            bud = self.before.bud
-            self.fresh_buds[index] = self._drawn(f"redraw bud {index}", p, bud)
+            if index != but:
+                bud = self.before.bud
+                self.fresh_buds[index] = self._drawn(f"redraw bud {index}", p, bud)
         layers = tuple(tuple(map(int, np.flatnonzero(f))) for f in self.fresh)
         buds = tuple(tuple(map(int, np.flatnonzero(f))) for f in self.fresh_buds)
         if any(layers) or any(buds):
@@ -205,21 +208,24 @@ class DormantRound:
                     change=float(self.scores.changes[index][channel]),
                 )
 
-    def _layer(self) -> Iterator[Decision]:
-        """The best bud that passes, if any."""
+    def _best_bud(self) -> tuple[float, int] | None:
+        """The mean score of the best bud that passes, and the layer behind it; once an epoch."""
         s = self.settings
-        if not (s.depth and self.before.bud and self.view.layer_allowed):
-            return
+        if not (s.depth and self.before.bud and self.view.layer_allowed and self.epochs):
+            return None
         best: tuple[float, int] | None = None
         for index, gain in enumerate(self.scores.buds):
             error = self.scores.bud_errors[index].mean() / np.sqrt(len(gain))
             score = float(gain.mean())
             passes = score > s.bud_factor * self.least and score > s.noise * error
-            if not passes or self.fresh_buds[index].any():
-                continue
-            if s.allows_layer(self.architecture, index) and (best is None or score > best[0]):
+            if passes and (best is None or score > best[0]) and s.allows_layer(self.before, index):
                 best = (score, index)
-        if best is None:
+        return best
+
+    def _layer(self, best: tuple[float, int] | None) -> Iterator[Decision]:
+        """The bud becomes a layer, if there is one and what was added leaves room for it."""
+        s = self.settings
+        if best is None or not s.allows_layer(self.architecture, best[1]):
             return
         score, index = best
         place = self._place(index, bud=True)

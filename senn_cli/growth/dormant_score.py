@@ -87,7 +87,7 @@ def consumer(settings: tracked.TrackSettings, pair: tracked.Pair, gradient: jax.
         a=pair.a.moment,
         ridge=jnp.full(pair.a.ages.shape, pair.a.ridge),
         a_inverse=tracked.inverse(settings, pair.a),
-        s=tracked.damped_moment(pair.s),
+        s=tracked.damped_moment(settings, pair.s),
         s_inverse=tracked.inverse(settings, pair.s),
         gradient=gradient,
         used=pair.a.used,

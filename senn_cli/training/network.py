@@ -67,7 +67,10 @@ def apply_edits(
     natural = optimizer.solver is not None
     for edit in edits:
         if isinstance(architecture, DenseArchitecture):
-            host, architecture = edit_images(host, architecture, edit, natural=natural)
+            settings = None if optimizer.tracking is None else optimizer.tracking.settings
+            host, architecture = edit_images(
+                host, architecture, edit, natural=natural, settings=settings
+            )
             continue
         after = edit_architecture(architecture, edit, rule)
         params = host.params

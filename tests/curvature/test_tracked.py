@@ -78,18 +78,17 @@ def check_inverses(settings: TrackSettings, pair: Pair, tolerance: float) -> Non
         close(used_block(tr.inverse(settings, side), used), matrix, tolerance)
 
 
-def test_averages_are_means_at_first_and_decay_later_over_all_rows() -> None:
+def test_averages_weigh_a_batch_by_its_age_over_all_rows() -> None:
     given = batches(7)
     states = run(SETTINGS, given)
     for name in NAMES:
         for side in (0, 1):
             each = [b[name][side] for b in given]
             found = [np.asarray(s.maps[name][side].moment) for s in states]
-            for k in (1, 2, 3, 4):  # 1 - 1/k reaches 0.75 at the fourth batch
-                np.testing.assert_allclose(found[k - 1], np.mean(each[:k], axis=0), rtol=1e-12)
-            for k in range(4, 7):
-                expected = 0.75 * found[k - 1] + 0.25 * each[k]
-                np.testing.assert_allclose(found[k], expected, rtol=1e-12)
+            for k in range(1, 8):
+                weights = 0.75 ** np.arange(k)[::-1]
+                expected = np.average(each[:k], axis=0, weights=weights)
+                np.testing.assert_allclose(found[k - 1], expected, rtol=1e-10)
     assert [int(s.seen) for s in states] == list(range(1, 8))
 
 
@@ -120,7 +119,11 @@ def test_what_unused_rows_hold_is_invisible() -> None:
             for side, used in ((0, USED_A), (1, USED_S)):
                 ours, theirs = large.maps[name][side], small.maps[name][side]
                 close(used_block(ours.solver, used), theirs.solver, 1e-12)
-                close(used_block(tr.damped_moment(ours), used), tr.damped_moment(theirs), 1e-12)
+                close(
+                    used_block(tr.damped_moment(SETTINGS, ours), used),
+                    tr.damped_moment(SETTINGS, theirs),
+                    1e-12,
+                )
                 assert float(ours.ridge) == pytest.approx(float(theirs.ridge), rel=1e-12)
 
 
@@ -144,13 +147,13 @@ def test_inverses_are_made_every_so_many_updates_and_when_the_masks_change() -> 
 def test_precondition_is_the_inverse_of_the_kronecker_product(settings: TrackSettings) -> None:
     pair = run(SETTINGS, batches(1))[0].maps["first"]
     g = np.random.default_rng(3).standard_normal((5, 3))
-    a, s = (np.asarray(tr.damped_moment(side)) for side in pair)
+    a, s = (np.asarray(tr.damped_moment(settings, side)) for side in pair)
     rows = np.ix_(USED_A, USED_S)
     fisher = np.kron(a[np.ix_(USED_A, USED_A)], s[np.ix_(USED_S, USED_S)])
     expected = np.zeros((5, 3))
     expected[rows] = np.linalg.solve(fisher, g[rows].ravel()).reshape(3, 2)
     if settings.method == "rank_one":
-        roots = [rank_one.inverse_root(tr.damped_moment(x), x.used) for x in pair]
+        roots = [rank_one.inverse_root(tr.damped_moment(settings, x), x.used) for x in pair]
         pair = Pair(*(x._replace(solver=r) for x, r in zip(pair, roots, strict=True)))
     np.testing.assert_allclose(tr.precondition(settings, pair, g), expected, atol=1e-12)
 
@@ -179,14 +182,14 @@ def test_roots_follow_the_damped_factors(dtype: Any) -> None:
             pair = state.maps["map"]
             for side in pair:
                 assert side.solver.dtype == side.moment.dtype == dtype
-                error = rank_one.error(side.solver, tr.damped_moment(side), side.used)
+                error = rank_one.error(side.solver, tr.damped_moment(settings, side), side.used)
                 deviations.append(float(error))
     # Never beyond the tolerance, and mostly not made anew: then the error would be round-off.
     assert max(deviations) <= 0.5
     assert np.mean(np.array(deviations) > 1e-4) > 0.5
     expected = np.zeros((5, 5))
     for k in range(200):
-        keep = min(1 - 1 / (k + 1), 0.98)
+        keep = 0.98 * (1 - 0.98**k) / (1 - 0.98 ** (k + 1))
         expected = keep * expected + (1 - keep) * a[k].T @ a[k] / 2
     close(state.maps["map"].a.moment, expected, 1e-5)
 
@@ -215,7 +218,7 @@ def test_roots_are_exact_right_after_a_change_of_masks() -> None:
     wider = {"map": (jnp.ones(5, bool), jnp.asarray(USED_S))}
     state = update_rank_one(settings, state, {"map": (a[3], s[3])}, wider, jax.random.key(3))
     side = state.maps["map"].a
-    close(tr.inverse(settings, side), np.linalg.inv(tr.damped_moment(side)), 1e-10)
+    close(tr.inverse(settings, side), np.linalg.inv(tr.damped_moment(settings, side)), 1e-10)
 
 
 def test_a_new_row_counts_in_full_at_its_first_batch() -> None:
@@ -231,7 +234,8 @@ def test_a_new_row_counts_in_full_at_its_first_batch() -> None:
     np.testing.assert_allclose(found[1], batch[1], rtol=1e-12)
     np.testing.assert_allclose(found[:, 1], batch[:, 1], rtol=1e-12)
     others = np.ix_([0, 2, 3, 4], [0, 2, 3, 4])
-    np.testing.assert_allclose(found[others], (0.75 * old + 0.25 * batch)[others], rtol=1e-12)
+    keep = 0.75 * (1 - 0.75**4) / (1 - 0.75**5)
+    np.testing.assert_allclose(found[others], (keep * old + (1 - keep) * batch)[others], rtol=1e-10)
     np.testing.assert_array_equal(after.maps["first"].a.ages, [5, 1, 5, 5, 5])
 
 
@@ -267,7 +271,7 @@ def test_taking_a_used_row_away_makes_the_inverse_anew_at_the_next_update() -> N
     side = after.maps["first"].a
     used = np.asarray(side.used)
     np.testing.assert_array_equal(used, [True, False, True, False])
-    block = np.asarray(tr.damped_moment(side))[np.ix_(used, used)]
+    block = np.asarray(tr.damped_moment(settings, side))[np.ix_(used, used)]
     close(used_block(side.solver, used), np.linalg.inv(block), 1e-12)
 
 
@@ -326,3 +330,31 @@ def test_factors_that_vanish_leave_everything_finite_in_float32() -> None:
         roots = update_rank_one(ROOTS, roots, samples, masks, jax.random.key(0))
         for leaf in jax.tree.leaves((state, roots)):
             assert leaf.dtype in (jnp.float32, jnp.int32, bool) and np.isfinite(leaf).all()
+
+
+def test_what_is_inverted_is_definite_whatever_the_ages() -> None:
+    """Activations that change from batch to batch, and rows that are born at different times."""
+    settings = TrackSettings(1e-6, 0.9, 1)
+    rng = np.random.default_rng(5)
+    state = tr.initial_state({"map": (6, 2)}, jnp.float64)
+    masks = {"map": (jnp.ones(6, bool), jnp.ones(2, bool))}
+    least = []
+    for k in range(40):
+        x = rng.standard_normal((3, 6)) @ rng.standard_normal((6, 6)) * np.exp(rng.normal())
+        batch = {"map": (jnp.asarray(x.T @ x / 3), jnp.eye(2))}
+        if k % 3 == 0:
+            pair = state.maps["map"]
+            born = jnp.asarray(np.arange(6) == rng.integers(6))
+            state = state._replace(maps={"map": pair._replace(a=tr.renewed(pair.a, born))})
+        state = update(settings, state, batch, masks)
+        side = state.maps["map"].a
+        found = np.asarray(tr.consistent(settings, side))
+        np.testing.assert_allclose(np.diag(found), np.diag(side.moment), rtol=1e-12)
+        assert np.linalg.eigvalsh(found).min() > -1e-6 * np.trace(found)
+        least.append(np.linalg.eigvalsh(side.moment).min() / np.trace(found))
+    # Without it, the moments really are indefinite at times.
+    assert min(least) < -1e-3
+    for _ in range(300):
+        state = update(settings, state, batch, masks)
+    side = state.maps["map"].a
+    np.testing.assert_allclose(tr.consistent(settings, side), side.moment, rtol=1e-6)
