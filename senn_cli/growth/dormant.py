@@ -10,6 +10,7 @@ probabilities of k steps are joined: 1 - (1 - p)^k.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -42,6 +43,20 @@ class DormantChannels:
             return image_scores(shape, tracking, state, params, widths)
 
         self._score = Program("score", score, ledger, static=(0,))
+
+    def upcoming(self, architecture: DenseArchitecture) -> DenseArchitecture | None:
+        """The architecture that the next round will make room for, if it will."""
+        grown = self.settings.enlarged(architecture)
+        return None if grown == architecture else grown
+
+    def expect(self, *args: Any) -> Callable[[], None]:
+        """What compiles the scores for (shape, tracked, parameters, widths) in another thread."""
+        return self._score.expect(*args)
+
+    def eta(self, shape: DenseArchitecture, tracked: Any, params: Any, widths: Any) -> float:
+        """The network's score g^T F^-1 g, by what has been tracked of it."""
+        scores: ImageScores = jax.device_get(self._score(shape, tracked, params, widths))
+        return float(sum(scores.etas.values()))
 
     def decide(self, view: View) -> Round:
         """One round: new draws of proposals, prunings, activations, room, at most one layer."""

@@ -57,6 +57,14 @@ class DormantSettings:
             capacity = capacity if most is None else min(capacity, max(most, width))
         return capacity
 
+    def enlarged(self, architecture: DenseArchitecture) -> DenseArchitecture:
+        """The architecture with room in every layer."""
+        if self.width:
+            for index, layer in enumerate(architecture.hidden):
+                room = self.room(layer.width, layer.capacity)
+                architecture = architecture.with_layer(index, capacity=room)
+        return architecture
+
     def allows(self, grown: DenseArchitecture, layer: int) -> bool:
         """Whether `grown`, which one more channel in `layer` would yield, respects all limits."""
         return (
@@ -107,7 +115,7 @@ class DormantRound:
         quiet = True
         best = self._best_bud()
         yield from self._redrawn(but=None if best is None else best[1])
-        for steps in (self._activations(), self._prunings(), self._layer(best)):
+        for steps in (self._rooms(), self._activations(), self._prunings(), self._layer(best)):
             for decision in steps:
                 quiet = False
                 yield decision
@@ -143,6 +151,16 @@ class DormantRound:
     def _passes(self, gain: np.ndarray, error: np.ndarray) -> np.ndarray:
         return (gain > self.least) & (gain > self.settings.noise * error)
 
+    def _rooms(self) -> Iterator[Decision]:
+        """Room for layers of which too much was in use before the round: known since the last."""
+        after = self.settings.enlarged(self.before)
+        for index, (old, new) in enumerate(zip(self.before.hidden, after.hidden, strict=True)):
+            if new.capacity > old.capacity:
+                self.architecture = self.architecture.with_layer(index, capacity=new.capacity)
+                reason = f"{old.width} of {old.capacity} channels are in use"
+                edit = EnlargeChannels(index, new.capacity, self.view.seed, self.view.step)
+                yield Decision(edit, reason)
+
     def _activations(self) -> Iterator[Decision]:
         s = self.settings
         if not s.width:
@@ -158,8 +176,6 @@ class DormantRound:
             if s.per_round is not None and number >= s.per_round:
                 break
             layer = self.architecture.hidden[index]
-            if layer.width == layer.capacity:
-                continue
             grown = self.architecture.with_layer(index, width=layer.width + 1)
             if s.allows(grown, index):
                 self.architecture = grown
@@ -171,13 +187,6 @@ class DormantRound:
             reason = f"mean score {gains.mean():.3g} > tau eta or alpha = {self.least:.3g}"
             edit = ActivateChannels(index, tuple(channels))
             yield self._decision(edit, reason, (candidate, *self._ranked(place)))
-        for index, layer in enumerate(self.architecture.hidden):
-            capacity = s.room(layer.width, layer.capacity)
-            if capacity > layer.capacity:
-                self.architecture = self.architecture.with_layer(index, capacity=capacity)
-                reason = f"{layer.width} of {layer.capacity} channels are in use"
-                edit_ = EnlargeChannels(index, capacity, self.view.seed, self.view.step)
-                yield Decision(edit_, reason)
 
     def _prunings(self) -> Iterator[Decision]:
         s = self.settings

@@ -126,15 +126,19 @@ def inverse_blocks(matrices: jax.Array) -> tuple[jax.Array, jax.Array]:
     LAPACK calls, which are slow for many small matrices, and which on a CPU can wait for each other
     for ever where several of them are independent.
     """
-    definite = jnp.ones(matrices.shape[0], bool)
-    for k in range(matrices.shape[1]):
+
+    def eliminated(k: jax.Array, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        matrices, definite = carry
         pivot = matrices[:, k, k]
-        definite &= pivot > 0
         row = (matrices[:, k, :] / pivot[:, None]).at[:, k].set(1.0 / pivot)
         column = matrices[:, :, k].at[:, k].set(0.0)
         matrices = matrices.at[:, :, k].set(0.0) - column[:, :, None] * row[:, None, :]
-        matrices = matrices.at[:, k, :].set(row)
-    return matrices, definite
+        return matrices.at[:, k, :].set(row), definite & (pivot > 0)
+
+    # A loop: written out, most of a program's compilation would be this.
+    start = (matrices, jnp.ones(matrices.shape[0], bool))
+    inverses, definite = jax.lax.fori_loop(0, matrices.shape[1], eliminated, start)
+    return inverses, definite
 
 
 def natural_step(consumer: Consumer) -> jax.Array:

@@ -12,10 +12,12 @@ import numpy as np
 from senn_cli.curvature.kronecker import Spectrum
 from senn_cli.data.dataset import Dataset
 from senn_cli.errors import DivergedError
+from senn_cli.growth.dormant import DormantChannels
 from senn_cli.growth.edits import CapacityRule
 from senn_cli.growth.policy import NoGrowth, Policy
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.randomness import key_data
+from senn_cli.training.ahead import compile_ahead
 from senn_cli.training.arrays import Arrays, first_rows
 from senn_cli.training.growing import Event, Grower
 from senn_cli.training.memory import GrowthMemory
@@ -234,12 +236,42 @@ class Trainer:
         except Aborted:
             return
         self.network, self.memory = network, replace(memory, pending=False)
+        self._prepare()
         outputs.growing()
         for event in events:
             outputs.event(event)
         outputs.round(before, self.moment, events)
         if network is not before.network:
             outputs.grown(before, self.moment)
+
+    def _prepare(self) -> None:
+        """Compiles for the room that the next round will make, while training goes on."""
+        architecture = self.network.architecture
+        if not isinstance(architecture, DenseArchitecture):
+            return
+        policy, track = self.policy, self.track
+        assert isinstance(policy, DormantChannels) and track is not None
+        coming = policy.upcoming(architecture)
+        if coming is None:
+            return
+
+        def jobs(network: Network) -> list[Callable[[], None]]:
+            shape, state, widths = network.architecture.shape(), network.state, network.widths
+            count, limit, step = np.int32(0), np.float32(self.limit), np.int32(0)
+            steps = (shape, state, self.progress, widths, self.train, self.keys)
+            looks = (shape, state.curvature, state.params, widths)
+            return [
+                self.run_steps.expect(*steps, self.input_factor, count, limit),
+                track.expect(*looks, self.train, self.track_key, step),
+                policy.expect(*looks),
+                *(
+                    self.evaluate.expect(shape, state.params, widths, data)
+                    for data in (self.validation, self.sample)
+                    if data is not None
+                ),
+            ]
+
+        compile_ahead(coming, self.optimizer, jobs)
 
     @property
     def finished(self) -> bool:
@@ -309,6 +341,14 @@ class Trainer:
             "hidden": list(architecture.widths),
             "parameters": architecture.parameters,
         }
+        if isinstance(self.policy, DormantChannels) and self.optimizer.solver is None:
+            # The steps know no curvature then, and their g^T d is not eta.
+            state, shape = self.network.state, architecture.shape()
+            with self.ledger.phase("score"):
+                assert isinstance(shape, DenseArchitecture)
+                row["eta"] = self.policy.eta(
+                    shape, state.curvature, state.params, self.network.widths
+                )
         with self.ledger.phase("evaluate"):
             if self.validation is not None:
                 loss, value = self.measure(self.validation)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
@@ -89,6 +90,8 @@ class Program:
 
     Unlike with plain `jit`, every compilation is seen: it counts in the ledger, and its seconds are
     those of the phase `compile`. Arguments are positional; scalars are NumPy's, not Python's.
+    What another thread compiles ahead counts when it is first called, with the seconds that were
+    waited for it.
     """
 
     def __init__(
@@ -103,16 +106,48 @@ class Program:
         self.name, self.ledger, self.static = name, ledger, static
         self._jitted = jax.jit(function, static_argnums=static, donate_argnums=donate)
         self._executables: dict[Any, Any] = {}
+        self._expected: dict[Any, Future[Any]] = {}
+
+    def _key(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        dynamic = [a for i, a in enumerate(args) if i not in self.static]
+        leaves, structure = jax.tree.flatten(dynamic)
+        shapes = tuple((x.shape, x.dtype) for x in leaves)
+        return (tuple(args[i] for i in self.static), structure, shapes)
+
+    def expect(self, *args: Any) -> Callable[[], None]:
+        """What compiles the function for such arguments; a call in the meantime waits for it.
+
+        Args:
+          args: as for a call, with `jax.ShapeDtypeStruct` for arrays that do not exist yet.
+
+        Returns:
+          A function to run in another thread.
+        """
+        key = self._key(args)
+        if key in self._executables or key in self._expected:
+            return lambda: None
+        promised: Future[Any] = Future()
+        self._expected[key] = promised
+
+        def work() -> None:
+            try:
+                promised.set_result(self._jitted.lower(*args).compile())
+            except BaseException as error:
+                promised.set_exception(error)
+
+        return work
 
     def __call__(self, *args: Any) -> Any:
         """The function's value; compiles first where these shapes are new."""
         self.ledger.check()
-        dynamic = [a for i, a in enumerate(args) if i not in self.static]
-        leaves, structure = jax.tree.flatten(dynamic)
-        shapes = tuple((x.shape, x.dtype) for x in leaves)
-        key = (tuple(args[i] for i in self.static), structure, shapes)
+        key = self._key(args)
         if key not in self._executables:
             with self.ledger.phase("compile"):
-                self._executables[key] = self._jitted.lower(*args).compile()
+                promised = self._expected.pop(key, None)
+                if promised is not None and promised.exception() is None:
+                    self._executables[key] = promised.result()
+                else:
+                    self._executables[key] = self._jitted.lower(*args).compile()
             self.ledger.compiled[self.name] = self.ledger.compiled.get(self.name, 0) + 1
+        dynamic = [a for i, a in enumerate(args) if i not in self.static]
         return self._executables[key](*dynamic)

@@ -11,7 +11,7 @@ import numpy as np
 import optax
 
 from senn_cli.curvature import fisher, kfac
-from senn_cli.curvature.kfac import KfacSettings
+from senn_cli.curvature.kfac import KfacSettings, KfacState
 from senn_cli.curvature.kronecker import Spectrum
 from senn_cli.curvature.metric import sample_output_gradient
 from senn_cli.nets.conv_architecture import DenseArchitecture
@@ -81,7 +81,7 @@ def _step(
 
     curvature, direction = state.curvature, gradient
     if isinstance(optimizer.solver, KfacSettings):
-        assert curvature is not None
+        assert isinstance(curvature, KfacState)
         # Only what reaches the pre-activations is used of this pull-back: no per-example gradients
         # of weights ever exist.
         _, sampled = pull(sample_output_gradient(optimizer.metric, outputs, key))

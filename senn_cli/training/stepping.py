@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import jax
@@ -33,6 +34,9 @@ class RunSteps(Protocol):
         /,
     ) -> tuple[TrainState, Progress]:
         """The state at step `until`, or where something was not finite, and the sums."""
+
+    def expect(self, *args: Any) -> Callable[[], None]:
+        """What compiles it for such arguments in another thread; see `Program.expect`."""
 
 
 class OneByOne:
@@ -82,6 +86,13 @@ class OneByOne:
                 shape, state, progress, widths, data, keys, input_factor, self._permutation, limit
             )
         return state, progress
+
+    def expect(self, *args: Any) -> Callable[[], None]:
+        """What compiles a step for such arguments in another thread; see `Program.expect`."""
+        shape, state, progress, widths, data, keys, input_factor, _, limit = args
+        order = jax.ShapeDtypeStruct((examples(data),), np.int32)
+        known = (shape, state, progress, widths, data, keys, input_factor, order, limit)
+        return self._take.expect(*known)
 
 
 def make_stepping(

@@ -1,0 +1,43 @@
+"""Compiling for an architecture that is about to come, while training goes on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.kinds import initial_parameters
+from senn_cli.training.network import Network, new_network
+from senn_cli.training.optimizer import Optimizer
+
+Jobs = Callable[[Network], list[Callable[[], None]]]
+
+
+def compile_ahead(
+    architecture: DenseArchitecture, optimizer: Optimizer, jobs: Jobs
+) -> threading.Thread:
+    """Has a thread compile what a network of `architecture` will need.
+
+    What is compiled, and when it is used, does not depend on how long it takes.
+
+    Args:
+      jobs: what there is to compile for a network, whose arrays are shapes alone; the first one is
+        needed first.
+    """
+    blank = new_network(architecture, initial_parameters(architecture, 0), optimizer)
+    shapes: Any = jax.tree.map(
+        lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (blank.state, blank.widths)
+    )
+    # Promised here and now: whoever needs one of them first then waits for the thread.
+    promised = jobs(Network(architecture, *shapes))
+
+    def work() -> None:
+        for job in promised:
+            job()
+
+    thread = threading.Thread(target=work, name="compile ahead")
+    thread.start()
+    return thread
