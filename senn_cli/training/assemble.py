@@ -23,7 +23,7 @@ from senn_cli.spec.optimizer import NaturalGradientSpec
 from senn_cli.training.arrays import Arrays, examples, inputs, on_device
 from senn_cli.training.evaluate import BLOCK, make_evaluate
 from senn_cli.training.footprint import LARGEST_SPECTRUM
-from senn_cli.training.loop import Timetable, Trainer
+from senn_cli.training.loop import Trainer
 from senn_cli.training.network import Network, new_network
 from senn_cli.training.optimizer import Optimizer, make_optimizer
 from senn_cli.training.plan import (
@@ -34,6 +34,7 @@ from senn_cli.training.plan import (
 from senn_cli.training.programs import Ledger, Program
 from senn_cli.training.recorder import require_recordable
 from senn_cli.training.stepping import make_stepping
+from senn_cli.training.timetable import Timetable
 from senn_cli.training.tracking import Tracking, make_track
 
 TRACKED_DAMPING = 1e-3

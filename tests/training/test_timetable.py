@@ -5,7 +5,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senn_cli.training.loop import GrowthMemory, Timetable
+from senn_cli.training.memory import GrowthMemory
+from senn_cli.training.timetable import Timetable
 
 TABLE = Timetable(
     total=100,

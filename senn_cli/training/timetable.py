@@ -1,0 +1,75 @@
+"""When what happens in a run, and how many steps to take until then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Timetable:
+    """When what happens, in steps.
+
+    Attributes:
+      total: length of the run, None if only `minutes` limit it.
+      minutes: limit in wall time, or None.
+      per_epoch: steps in an epoch.
+      evaluate: steps between evaluations.
+      grow: steps between growth rounds; rounds happen from `grow_start` to `grow_until`.
+      layer_every: least steps between two inserted layers.
+      save: steps between checkpoints, None where the clock decides.
+      until: the step to stop at before the end, None for none.
+      track: steps between two looks at the curvature, None where it is not tracked.
+    """
+
+    total: int | None
+    minutes: float | None
+    per_epoch: int
+    evaluate: int
+    grow: int
+    grow_start: int
+    grow_until: int | None
+    layer_every: int
+    save: int | None = None
+    until: int | None = None
+    track: int | None = None
+
+    def next_stop(self, step: int, most: int) -> int:
+        """The next step after `step` at which something is due, at most `most` steps away."""
+        stops = [step + most, (step // self.evaluate + 1) * self.evaluate]
+        stops.append((step // self.grow + 1) * self.grow)
+        stops += [(step // n + 1) * n for n in (self.save, self.track) if n is not None]
+        stops += [end for end in (self.total, self.until) if end is not None]
+        return min(stops)
+
+    def evaluates(self, step: int) -> bool:
+        """Whether a row of metrics is due after `step` steps."""
+        return step % self.evaluate == 0 or step == self.total
+
+    def tracks(self, step: int) -> bool:
+        """Whether a look at the curvature is due after `step` steps; one precedes every round."""
+        return self.track is not None and (step % self.track == 0 or self.grows(step))
+
+    def grows(self, step: int) -> bool:
+        """Whether a growth round is due after `step` steps; none at the very end."""
+        return (
+            step % self.grow == 0
+            and step >= self.grow_start
+            and (self.grow_until is None or step <= self.grow_until)
+            and step != self.total
+        )
+
+
+class Rate:
+    """How many steps to take in one dispatch: about a second's worth, so that signals are heard."""
+
+    def __init__(self, step: int) -> None:
+        self.steps_at_a_time = 64
+        self._last = step
+
+    def saw(self, stop: int, seconds: float) -> None:
+        """Learns from steps up to `stop` that took `seconds`."""
+        steps, self._last = stop - self._last, stop
+        if steps > 0 and seconds > 0:
+            self.steps_at_a_time = int(np.clip(steps / seconds, 1, 4096))
