@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 
 from senn_cli.data.dataset import Dataset, Part
 from senn_cli.nets.architecture import Architecture
-from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture
 from senn_cli.spec import Spec
 from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, OptimizerSpec
@@ -63,10 +63,15 @@ def memory(spec: Spec, dataset: Dataset, architecture: AnyArchitecture, batch: i
     """What a run with `architecture` keeps on the device; see `Memory`."""
     parameters = architecture.shape().parameters
     if isinstance(architecture, DenseArchitecture):
+        parameters += sum(
+            TAPS * wire.channels * sum(source.channels for source in wire.sources)
+            for wire in architecture.wiring
+            if wire.kind == "bud"
+        )
         return Memory(
             parameters=_FLOAT * parameters,
             optimizer=_FLOAT * parameters * _moments(spec.optimizer),
-            curvature=0,
+            curvature=_FLOAT * _tracked(spec, architecture),
             data=_bytes(dataset.train) + _bytes(dataset.validation),
             activations=_FLOAT * batch * _pixels(architecture),
             growth=0,
@@ -88,6 +93,22 @@ def memory(spec: Spec, dataset: Dataset, architecture: AnyArchitecture, batch: i
         activations=_FLOAT * batch * sum(n_in + 2 * n_out for n_in, n_out in maps),
         growth=_FLOAT * 2 * sampled * a_round,
     )
+
+
+def _tracked(spec: Spec, architecture: DenseArchitecture) -> int:
+    """Numbers in the tracked factors, their inverses, and the averaged gradients."""
+    natural = isinstance(spec.optimizer, NaturalGradientSpec)
+    if not (natural or spec.grows):
+        return 0
+    numbers = 0
+    for wire in architecture.wiring:
+        if wire.kind == "bud":
+            continue
+        n_in = sum(source.channels for source in wire.sources)
+        rows = 1 + n_in if wire.kind == "head" else TAPS * n_in
+        numbers += 2 * (rows**2 + wire.channels**2)
+        numbers += 2 * rows * wire.channels if spec.grows else 0
+    return numbers
 
 
 def _moments(optimizer: OptimizerSpec) -> int:

@@ -209,12 +209,17 @@ def _conv_row(architecture: DenseArchitecture, wire: Wiring) -> Row:
     head = wire.kind == "head"
     taps, bias = (1, 1) if head else (TAPS, 0)
     return Row(
-        name="output" if head else architecture.site(wire.index),
+        name="output" if head else _name(architecture, wire),
         inputs=(used, room),
         neurons=(wire.width, wire.channels),
         activation="" if head else architecture.hidden[wire.index].activation,
         parameters=((taps * used + bias) * wire.width, (taps * room + bias) * wire.channels),
     )
+
+
+def _name(architecture: DenseArchitecture, wire: Wiring) -> str:
+    block, number = architecture.place(wire.index)
+    return f"block {block} {wire.kind} {number}"
 
 
 def largest(
