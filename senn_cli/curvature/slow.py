@@ -3,7 +3,7 @@
 A score is quadratic in the gradient dW, so that noise in dW raises it, by G n_s / N for a feature
 of G rows where dW is a mean over N examples. With two averages over different batches, one for
 even and one for odd steps, each product pairs one with the other and has no such term in its
-expectation; what remains is a standard error of sqrt(G n_s) / N with N examples in each.
+expectation; what remains is a standard error (`dormant_score.gain_error`).
 
 Every row has an age in each of the two, as the factors of tracked.py have: a row that is new counts
 its first batch in full.
@@ -62,8 +62,3 @@ def seen(
         averages[name] = old.at[turn].add(weight * (gradient - old[turn]))
         ages[name] = slow.ages[name].at[turn].set(age)
     return SlowGradient(averages, ages)
-
-
-def examples(ages: jax.Array, batch: int, rate: float) -> jax.Array:
-    """How many examples an average over `ages` batches of `batch` is worth: 2 / rate at most."""
-    return batch * jnp.minimum(ages.astype(jnp.float32), 2.0 / rate)

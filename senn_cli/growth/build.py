@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from senn_cli.curvature.metric import Metric
 from senn_cli.growth.compiled import Compiled
+from senn_cli.growth.dormant_mlp import DormantNeurons
 from senn_cli.growth.policy import NoGrowth, Policy
+from senn_cli.growth.removal import PruneSettings
 from senn_cli.growth.search import DepthSearch, WidthSearch
 from senn_cli.growth.senn import SennPolicy
 from senn_cli.growth.settings import SennSettings
+from senn_cli.growth.standing import DormantSettings
 from senn_cli.spec.expansion import DepthSpec, ExpansionSpec, WidthSpec
 from senn_cli.training.objective import Task
 from senn_cli.training.programs import Ledger
 
 
 def make_policy(spec: ExpansionSpec, task: Task, metric: Metric, ledger: Ledger) -> Policy:
-    """The policy that `spec.policy` names."""
+    """The policy that `spec.policy` and `spec.proposals` name, for a fully connected network."""
     if spec.policy == "none":
         return NoGrowth()
     settings = SennSettings(
@@ -35,9 +38,16 @@ def make_policy(spec: ExpansionSpec, task: Task, metric: Metric, ledger: Ledger)
         max_layers=spec.depth.max_layers,
         singular_floor=spec.depth.singular_floor,
         weights="random" if spec.policy == "random" else "score",
+        prune=PruneSettings(spec.prune.min_width, spec.prune.per_round)
+        if spec.prune.enabled
+        else None,
     )
     compiled = Compiled(ledger, task, metric, damping_a=INPUT_DAMPING, damping_s=spec.score_damping)
-    return SennPolicy(settings, compiled)
+    if spec.proposals != "dormant":  # null is `search` for these networks
+        return SennPolicy(settings, compiled)
+    options = spec.dormant
+    dormant = DormantSettings(options.neurons, options.activate, options.prune, options.redraw)
+    return DormantNeurons(settings, dormant, compiled)
 
 
 INPUT_DAMPING = 1e-3

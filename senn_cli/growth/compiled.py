@@ -16,6 +16,7 @@ from senn_cli.curvature.metric import Metric
 from senn_cli.growth import objective, score
 from senn_cli.growth.objective import Neurons
 from senn_cli.growth.observe import observe
+from senn_cli.growth.reader import Shares
 from senn_cli.growth.score import Gain, Target
 from senn_cli.growth.search import DepthSearch, WidthSearch, search_layers, search_neurons
 from senn_cli.nets.activation import activate
@@ -60,7 +61,11 @@ class Compiled:
     `search_depth(key, v, residual, active, settings) -> Neurons`;
     `score_width(target, u, neurons, activation) -> Gain`;
     `score_depth(target, v, layers, active) -> Gain`;
-    `append(a, u, neuron, column, activation) -> (a with the neuron's activations, E[a a^T])`.
+    `append(a, u, neuron, column, activation) -> (a with the neuron's activations, E[a a^T])`;
+    `activations(u, neurons, activation) -> (N, P)`.
+
+    Attributes:
+      shares: the damping.
     """
 
     def __init__(
@@ -90,12 +95,14 @@ class Compiled:
                 share_s=damping_s,
             )
 
+        self.shares = Shares(damping_a, damping_s)
         self.observe = Program("observe", look, ledger, static=(0,))
         self.target = Program("target", target, ledger)
         self.search_width = Program("search_width", _search_width, ledger, static=(5, 6))
         self.search_depth = Program("search_depth", _search_depth, ledger, static=(4,))
         self.score_width = Program("score_width", _score_width, ledger, static=(3,))
         self.score_depth = Program("score_depth", _score_depth, ledger)
+        self.activations = Program("activations", _activations, ledger, static=(2,))
         self.append = Program("append", _append, ledger, static=(4,))
 
 

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from senn_cli.curvature import slow
 from senn_cli.growth import dormant_score
 from senn_cli.growth.observe_images import consumers
 from senn_cli.nets.conv_architecture import DenseArchitecture
@@ -67,27 +66,19 @@ def image_scores(
         kernel = joined(wire, params[wire.name])
         removal = dormant_score.removal(view, kernel, groups, other)
         outputs = jnp.sum(jnp.asarray(masks.columns(wire)))
+        variance = dormant_score.gain_error(view, groups, other, outputs) ** 2
         start = 0
         for source in wire.sources:
             here = slice(start, start + source.channels)
             start += source.channels
             if source.origin == "image":
                 continue
-            bud = source.origin == "bud"
-            ages = state.slow.ages[wire.name][:, groups[here, 0]]
-            if bud:
-                seen = slow.examples(ages, tracking.samples, tracking.bud_rate)
-            else:
-                seen = slow.examples(ages, tracking.batch, tracking.slow)
-            numbers = groups.shape[1] * outputs
-            # The product of two means with noise of unit variance in each of `numbers` directions.
-            variance = numbers / jnp.maximum(seen[0] * seen[1], 1e-6)
-            if bud:
+            if source.origin == "bud":
                 buds[source.index] += gain[here]
-                bud_variances[source.index] += variance
+                bud_variances[source.index] += variance[here]
                 continue
             gains[source.index] += gain[here]
-            variances[source.index] += variance
+            variances[source.index] += variance[here]
             costs[source.index] += removal.lower[here]
             changes[source.index] += removal.loss_change[here]
     return ImageScores(

@@ -207,6 +207,26 @@ def dormant_gain(
     return _gain(consumer, groups, _power(consumer, groups), live, other)
 
 
+def gain_error(
+    consumer: Consumer, groups: jax.Array, other: jax.Array, outputs: jax.Array
+) -> jax.Array:
+    """The standard error of `dormant_gain` by the noise of both gradients, `(F,)`.
+
+    Of a feature without any gain: the product of two independent noises. Where each has the
+    variance c / N in each of d = G n_s whitened directions, its standard deviation is
+    c sqrt(d) / N. Half the difference of both has the squared length c d / (2 N) on average, which
+    is measured.
+
+    Args:
+      consumer, groups, other: as for `dormant_gain`.
+      outputs: n_s, the outputs in use.
+    """
+    live = _dormant(consumer, groups)
+    half = consumer._replace(gradient=0.5 * (consumer.gradient - other))
+    power = _gain(half, groups, _power(consumer, groups), live, None)
+    return 2.0 * power / jnp.sqrt(groups.shape[1] * outputs)
+
+
 def dormant_gain_exact(
     consumer: Consumer, groups: jax.Array, other: jax.Array | None = None
 ) -> jax.Array:

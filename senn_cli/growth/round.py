@@ -1,4 +1,4 @@
-"""One growth round of the policy `senn`: search, score, accept, take the residual anew."""
+"""One growth round of the policy `senn`: search, score, accept, take the residual anew; prune."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from senn_cli.growth.compiled import ROOM, Compiled, Sample
 from senn_cli.growth.edits import AddNeurons, Edit, InsertLayer, floored
 from senn_cli.growth.objective import Neurons
 from senn_cli.growth.policy import Candidate, Decision, Round, Site, View, sites
+from senn_cli.growth.reader import Reader, make_reader
+from senn_cli.growth.removal import Bar, prunings
 from senn_cli.growth.score import Target
 from senn_cli.growth.settings import SennSettings
+from senn_cli.growth.surgery import joined
 from senn_cli.nets.architecture import Activation, Architecture, Layer
 from senn_cli.nets.initial import draw_neurons
 from senn_cli.randomness import key_data, numpy_generator
@@ -103,11 +106,12 @@ class GrowthRound:
 
     def _proposed_for(self, site: Site) -> int:
         """Columns of the site's source in use, the constant not counted."""
-        return self.view.architecture.map_width(site.index)[site.side == "outputs"]
+        width: int = self.view.architecture.map_width(site.index)[site.side == "outputs"]
+        return width
 
     def _architecture(self) -> Architecture:
         """The architecture with the neurons accepted so far in this round."""
-        grown = self.view.architecture
+        grown: Architecture = self.view.architecture
         for index, width in enumerate(self.widths):
             capacity = max(width, grown.hidden[index].capacity)
             grown = grown.with_layer(index, width=width, capacity=capacity)
@@ -132,9 +136,9 @@ class GrowthRound:
             passing = [c for c in ranked if c.passes]
             if not passing:
                 reason = _why_not(ranked, self.settings.threshold, self.settings.stop)
-                decisions.append(self._rejection(reason, tuple(ranked), loss))
-                return Round(tuple(decisions))
+                return self.end(*decisions, self._rejection(reason, tuple(ranked), loss))
             chosen = passing[0]
+            assert isinstance(chosen.site, Site)
             ordered = (chosen, *(c for c in ranked if c is not chosen))
             bound = self.pools[chosen.site].bound
             edit = self._accept(chosen.site)
@@ -156,10 +160,36 @@ class GrowthRound:
             added = self.view.added + len(decisions)
             full = self.settings.exhausted(self._architecture(), added)
             if full is not None:
-                decisions.append(self._rejection(full, (), loss))
-                return Round(tuple(decisions))
+                return self.end(*decisions, self._rejection(full, (), loss))
             if self.room[chosen.site.index] == 0:
                 return Round(tuple(decisions), finished=False)
+
+    def end(self, *decisions: Decision) -> Round:
+        """The round that `decisions` have brought to its end, with what is pruned then."""
+        s, hidden = self.settings, len(self.view.architecture.hidden)
+        if s.prune is None:
+            return Round(decisions)
+        bar = Bar(s.threshold, s.stop, s.noise, s.bias_removed)
+        readers = [self._reader(layer) for layer in range(hidden)]
+        loss = float(self.placed.sample.loss)
+        return Round((*decisions, *prunings(s.prune, bar, readers, loss=loss)))
+
+    def _reader(self, layer: int) -> Reader:
+        """The map that reads hidden layer `layer`, the neurons added in this round included."""
+        sizes = (*self.widths, self.view.architecture.outputs)
+        n_in, n_out = sizes[layer], sizes[layer + 1]
+        # Nothing reads the new neurons yet: no gradient, no S, and their own weights don't matter.
+        width, outputs = self.view.architecture.map_width(layer + 1)
+        new = (0, n_out - outputs)
+        sample, linear = self.placed.sample, self.view.params[f"map_{layer + 1}"]
+        kernel = joined({k: np.asarray(v) for k, v in linear.items()}, width, outputs)
+        return make_reader(
+            np.asarray(self.placed.a[layer + 1])[:, : 1 + n_in],
+            np.pad(np.asarray(sample.g[layer + 1])[:, :outputs], ((0, 0), new)),
+            np.pad(np.asarray(sample.s[layer + 1])[:outputs, :outputs], new),
+            np.pad(kernel, ((0, n_in - width), new)),
+            self.compiled.shares,
+        )
 
     def _rejection(self, reason: str, candidates: tuple[Candidate, ...], loss: float) -> Decision:
         return Decision(

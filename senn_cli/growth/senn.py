@@ -3,7 +3,8 @@
 A round looks at two disjoint samples of the training data. On the first, proposals are searched
 for at every site; on the second they are scored. The best that passes the threshold tau and the
 stop alpha (ingredient 4) is accepted, its activations join those of its layer, the residual
-gradient is taken anew and the round goes on until nothing passes.
+gradient is taken anew and the round goes on until nothing passes. Where pruning is on, the round
+then takes out the neurons that it would not add again (section 3.6).
 """
 
 from __future__ import annotations
@@ -28,5 +29,7 @@ class SennPolicy:
             stopped = Decision(
                 None, reason, threshold=self.settings.threshold, stop=self.settings.stop
             )
-            return Round((stopped,))
+            if self.settings.prune is None:
+                return Round((stopped,))
+            return GrowthRound(self.settings, self.compiled, view).end(stopped)
         return GrowthRound(self.settings, self.compiled, view).run()

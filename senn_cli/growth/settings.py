@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from senn_cli.growth.removal import PruneSettings
 from senn_cli.growth.search import DepthSearch, WidthSearch
 from senn_cli.nets.architecture import Architecture
 
@@ -16,6 +17,7 @@ class SennSettings:
     Attributes:
       weights: `score` for the proposals' own weights, `random` for draws from the initial
         distribution at the same times and sites (the control).
+      prune: limits to pruning, None for none at all.
     """
 
     threshold: float
@@ -35,6 +37,7 @@ class SennSettings:
     max_layers: int | None
     singular_floor: float
     weights: Literal["score", "random"] = "score"
+    prune: PruneSettings | None = None
 
     def exhausted(self, architecture: Architecture, added: int) -> str | None:
         """Why nothing at all may be added, `added` neurons into a round, if so."""

@@ -181,7 +181,8 @@ class ExpansionSpec(Model):
     noise: _NotNegative = Field(
         default=1.0,
         description="A proposal must also raise the score by more than this many times the upward "
-        "bias of the sample: what is below may be chance. 0 to rely on tau and alpha alone.",
+        "bias of the sample (of dormant proposals: the standard error of their score): what is "
+        "below may be chance. 0 to rely on tau and alpha alone.",
     )
     every: DurationField = Field(
         default=Duration(epochs=1), description="Time between two rounds, in steps or epochs."

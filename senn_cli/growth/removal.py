@@ -1,0 +1,226 @@
+"""Pruning is reversed addition: section 3.6 of the paper.
+
+A neuron p of a hidden layer may go if, once it is gone, it would not be added again. The map that
+reads the layer has the quadratic model of `dormant_score`: with the other neurons standing in for p
+(optimal brain surgeon) the weights change by D, D_p = -W_p and D_c = C W_p, and the gradient of p's
+weights becomes dW_p - h W_p S, where h is the part of E[a_p^2] that C leaves. What is left of it,
+
+  R'_p = dW_p - A_pc A_cc^-1 dW_c - h W_p S,
+
+says by how much re-enabling p would raise the score: Tr[Ahat_p^-1 R'_p S^-1 R'_p^T], the removal
+cost. It is twice the predicted change of the loss plus the fall of the score eta, and is compared
+with tau eta (of what remains) and alpha, as an addition is. The compensation is that of the
+undamped A, so that a copy costs nothing, while scores are damped as everywhere.
+
+After every removal the costs are taken anew, so that of two copies one stays.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from senn_cli.curvature.kronecker import SMALLEST
+from senn_cli.growth.dormant_score import compensation
+from senn_cli.growth.edits import PruneNeuron
+from senn_cli.growth.policy import Candidate, Decision, Site
+from senn_cli.growth.reader import Reader
+
+COMPENSATION_SHARE = 1e-6
+"""Damping of A in the compensation, as a share of its mean eigenvalue."""
+
+
+class Removals(NamedTuple):
+    """What removing each neuron of a layer would cost, `(n,)` each.
+
+    Attributes:
+      cost: the score increase that re-enabling it would bring, by the Schur complement.
+      lower: Theorem 2's lower bound on that.
+      bias: by how much the finite sample is expected to raise `cost`.
+      eta: the score of the map without the neuron.
+    """
+
+    cost: np.ndarray
+    lower: np.ndarray
+    bias: np.ndarray
+    eta: np.ndarray
+
+
+def removals(reader: Reader) -> Removals:
+    """The costs of all neurons that `reader` reads, each on its own."""
+    used, share = reader.used, reader.shares.a
+    power = np.diagonal(reader.a)[:used]
+    gradient, s_inverse, ridge = reader.gradient[:used], reader.s_inverse, reader.ridge
+    inverse = reader.inverse(ridge)
+    precision = np.diagonal(inverse)[:, None]
+    solved = inverse @ gradient
+    # Once the optimal compensation is in place; its damping is nearly none.
+    slight = COMPENSATION_SHARE * reader.mean_power
+    left = np.maximum(1.0 / np.diagonal(reader.inverse(slight)) - slight, 0.0)[:, None]
+    residual = solved / precision - left * (reader.kernel @ reader.s)
+    # A neuron that is added is damped by a share of its own power.
+    schur = np.maximum(1.0 / precision[:, 0] - ridge, 0.0) + share * power
+    squared = np.sum(residual @ s_inverse * residual, axis=1)
+    schur = np.maximum(schur, SMALLEST)
+    # R'_p is a mean over the examples, and this is its variance. As in `sample_bias`, but that the
+    # examples' gradients are rid of p's part too, which is small where the cost is.
+    scatter = np.sum(inverse @ reader.weighted[:used, :used] * inverse, axis=1)
+    noise = scatter / precision[:, 0] ** 2 / max(reader.count - 1, 1)
+    fall = np.sum(solved @ s_inverse * solved, axis=1) / precision[:, 0]
+    found = Removals(
+        cost=squared / schur,
+        lower=squared / np.maximum((1.0 + share) * power, SMALLEST),
+        bias=noise / schur,
+        eta=np.sum(solved @ s_inverse * gradient) - fall,
+    )
+    return Removals(*(x[1:] for x in found))
+
+
+@dataclass(frozen=True)
+class PruneSettings:
+    """Limits to pruning.
+
+    Attributes:
+      min_width: no layer gets narrower than this.
+      per_round: most neurons pruned in one round, None for any number.
+    """
+
+    min_width: int
+    per_round: int | None
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What an addition has to pass, and a neuron in use too if it is to stay.
+
+    Attributes:
+      threshold, stop: tau and alpha.
+      noise: a neuron goes only if its cost would be low enough with this many times the bias of the
+        sample on top, as an addition has to rise above that: what looks cheap may be chance.
+      bias_removed: whether the upward bias of the sample is taken off the cost.
+      other_eta: None where a cost is compared with the score of its map alone, else the score of
+        the maps that are not among the readers: the sum over all maps counts, without bias too.
+    """
+
+    threshold: float
+    stop: float
+    noise: float
+    bias_removed: bool
+    other_eta: float | None = None
+
+
+def prunings(
+    settings: PruneSettings,
+    bar: Bar,
+    readers: Sequence[Reader],
+    open_to: Sequence[np.ndarray] | None = None,
+    *,
+    loss: float | None = None,
+) -> list[Decision]:
+    """The neurons to be removed: layer by layer from the inputs on, in each the cheapest first.
+
+    Where a neuron has gone from a layer, the weights of its map have changed, and with them the
+    gradients that reach all layers before: those have been seen to by then. Layers behind read the
+    same values as before, as far as the compensation goes.
+
+    Args:
+      readers: the map that reads each hidden layer.
+      open_to: whether a neuron may be removed at all, bool `(width,)` a layer; None for any.
+      loss: mean training loss over the sample, for the record.
+
+    Returns:
+      Decisions to be carried out in this order: the last neuron of a layer takes the number of a
+      removed one, and each decision uses the numbers of its time.
+    """
+    started = time.perf_counter()
+    now = list(readers)
+    decisions: list[Decision] = []
+    for layer in range(len(now)):
+        mask = np.ones(now[layer].used - 1, bool) if open_to is None else open_to[layer]
+        while np.any(mask) and now[layer].used - 1 > settings.min_width:
+            reader = now[layer]
+            chosen, neuron = _cheapest(
+                bar, layer, removals(reader), mask, _elsewhere(bar, now, layer)
+            )
+            if chosen.passes or len(decisions) == settings.per_round:
+                break
+            combination = _compensation(reader, neuron)
+            decisions.append(
+                Decision(
+                    edit=PruneNeuron(layer, neuron, combination),
+                    reason=_why(bar, chosen, neuron),
+                    candidates=(chosen,),
+                    threshold=bar.threshold,
+                    stop=bar.stop,
+                    loss=loss,
+                    change=reader.change(neuron, combination),
+                    seconds=time.perf_counter() - started,
+                )
+            )
+            started = time.perf_counter()
+            now[layer] = reader.without_input(neuron, combination)
+            mask = swapped_out(mask, neuron)
+            if layer > 0:
+                now[layer - 1] = now[layer - 1].without_output(neuron)
+    return decisions
+
+
+def _compensation(reader: Reader, neuron: int) -> np.ndarray:
+    """How the other rows in use stand in for a neuron, `(used,)`."""
+    kept, everything = reader.a[: reader.used, : reader.used], np.ones(reader.used, bool)
+    rows = np.array([1 + neuron])
+    return compensation(kept, everything, rows, share=COMPENSATION_SHARE)[:, 0]
+
+
+def swapped_out(values: np.ndarray, neuron: int) -> np.ndarray:
+    """`values` (n,) of a layer's neurons after one was removed and the last took its number."""
+    result = values.copy()
+    result[neuron] = result[-1]
+    return result[:-1]
+
+
+def _elsewhere(bar: Bar, readers: Sequence[Reader], layer: int) -> float:
+    """The score of other maps that counts beside that of the map which reads `layer`."""
+    if bar.other_eta is None:
+        return 0.0
+    others = sum(r.eta for i, r in enumerate(readers) if i != layer)
+    biases = sum(r.eta_bias for r in readers) if bar.bias_removed else 0.0
+    return bar.other_eta + others - biases
+
+
+def _cheapest(
+    bar: Bar, layer: int, found: Removals, mask: np.ndarray, elsewhere: float
+) -> tuple[Candidate, int]:
+    """The neuron of a layer that is the first to go; it `passes` where it is to stay."""
+    value = found.cost - found.bias if bar.bias_removed else found.cost
+    value = np.where(mask & np.isfinite(value), value, np.inf)
+    limit = np.maximum(bar.threshold * (found.eta + elsewhere), bar.stop)
+    surely = value + bar.noise * found.bias
+    goes = surely <= limit
+    neuron = int(np.argmin(np.where(goes, value, np.inf) if np.any(goes) else value))
+    cost, eta = float(value[neuron]), float(found.eta[neuron]) + elsewhere
+    ratio = cost / eta if eta > 0 else (np.inf if cost > 0 else 0.0)
+    candidate = Candidate(
+        site=Site("width", layer),
+        delta_eta=cost,
+        delta_eta_lower=float(found.lower[neuron]),
+        bias=float(found.bias[neuron]),
+        eta=eta,
+        score=cost,
+        ratio=float(ratio),
+        passes=not goes[neuron],
+    )
+    return candidate, neuron
+
+
+def _why(bar: Bar, chosen: Candidate, neuron: int) -> str:
+    level = bar.threshold * chosen.eta
+    name, limit = ("tau eta", level) if level >= bar.stop else ("alpha", bar.stop)
+    return (
+        f"removal cost {chosen.score:.3g} of {chosen.site} neuron {neuron} is not above "
+        f"{name} = {limit:.3g}"
+    )
