@@ -207,14 +207,14 @@ def _limits(spec: Spec) -> Iterator[Found]:
 
 def _growth(spec: Spec) -> Iterator[Found]:
     expansion = spec.expansion
-    if expansion.policy == "none" or expansion.depth.enabled:
+    if expansion.policy == "none" or expansion.depth.enabled or expansion.prune.enabled:
         return
-    others = ("expansion.width.enabled", "expansion.depth.enabled")
+    others = ("expansion.width.enabled", "expansion.depth.enabled", "expansion.prune.enabled")
     if not expansion.width.enabled:
         yield Found(
             ("expansion", "policy"),
-            f"should not be {expansion.policy} when both width and depth are switched off, as "
-            "nothing can grow; write `policy: none` for a fixed architecture",
+            f"should not be {expansion.policy} when width, depth and prune are all switched off, "
+            "as nothing can change; write `policy: none` for a fixed architecture",
             others,
         )
     elif not spec.network.hidden:

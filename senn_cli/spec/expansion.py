@@ -156,6 +156,10 @@ class DormantSpec(Model):
     )
 
 
+DORMANT = MappingProxyType({"threshold": 3e-4, "stop": 0.0, "every": {"steps": 20}})
+"""Defaults for `proposals: dormant`: the paper's, and rounds that stand for 20 steps each."""
+
+
 class ExpansionSpec(Model):
     """When, where and by what the network grows."""
 
@@ -173,10 +177,13 @@ class ExpansionSpec(Model):
     )
     threshold: _NotNegative = Field(
         default=7e-3,
-        description="tau: a proposal must raise the score by this share of it.",
+        description="tau: a proposal must raise the score by this share of it; 3e-4 by default for "
+        "dormant proposals.",
     )
     stop: _NotNegative = Field(
-        default=2.5e-3, description="alpha: a proposal must raise the score by this much."
+        default=2.5e-3,
+        description="alpha: a proposal must raise the score by this much; 0 by default for dormant "
+        "proposals.",
     )
     noise: _NotNegative = Field(
         default=1.0,
@@ -185,7 +192,9 @@ class ExpansionSpec(Model):
         "below may be chance. 0 to rely on tau and alpha alone.",
     )
     every: DurationField = Field(
-        default=Duration(epochs=1), description="Time between two rounds, in steps or epochs."
+        default=Duration(epochs=1),
+        description="Time between two rounds, in steps or epochs; 20 steps by default for dormant "
+        "proposals.",
     )
     start: DurationField | None = Field(
         default=None, description="No round before; null to begin with the first one due."

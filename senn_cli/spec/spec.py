@@ -12,7 +12,7 @@ from senn_cli.spec.checks import cross_faults
 from senn_cli.spec.curvature import CurvatureSpec
 from senn_cli.spec.data import DataSpec
 from senn_cli.spec.describe import describe, dotted
-from senn_cli.spec.expansion import ExpansionSpec
+from senn_cli.spec.expansion import DORMANT, ExpansionSpec
 from senn_cli.spec.network import DenseNetSpec, NetworkField
 from senn_cli.spec.optimizer import NaturalGradientSpec, OptimizerSpec
 from senn_cli.spec.record import RecordSpec
@@ -109,6 +109,20 @@ class Spec(Model):
     def grows(self) -> bool:
         """Whether the architecture may change during training."""
         return self.expansion.policy != "none"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults_of_dormant(cls, value: Any) -> Any:
+        """What `expansion` leaves open, where proposals are standing ones, is as in the paper."""
+        if not isinstance(value, dict):
+            return value
+        network, expansion = value.get("network"), value.get("expansion", {})
+        if not isinstance(expansion, dict):
+            return value
+        kind = network.get("kind") if isinstance(network, dict) else network
+        if expansion.get("proposals", "dormant" if kind == "densenet" else None) != "dormant":
+            return value
+        return {**value, "expansion": {**DORMANT, **expansion}}
 
     @model_validator(mode="after")
     def _consistent(self) -> "Spec":

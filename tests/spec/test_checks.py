@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from senn_cli.spec import InvalidSpecError, Spec, parse_spec
+from senn_cli.spec import InvalidSpecError, Spec, dump_spec, parse_spec
 
 REGRESSION = "data: regression\nnetwork: mlp\n"
 BASE = "data: digits\nnetwork: {kind: mlp, hidden: [3, 4]}\n"
@@ -58,8 +58,8 @@ def faults(text: str) -> list[str]:
         ),
         (
             BASE + "expansion: {width: false, depth: false}",
-            "expansion.policy should not be senn when both width and depth are switched off, as "
-            "nothing can grow; write `policy: none` for a fixed architecture",
+            "expansion.policy should not be senn when width, depth and prune are all switched off, "
+            "as nothing can change; write `policy: none` for a fixed architecture",
         ),
         (
             "data: moons\nnetwork: {kind: mlp, hidden: []}\nexpansion: {depth: false}",
@@ -144,3 +144,20 @@ def test_python_users_hear_of_them_too() -> None:
                 "expansion": {"max_hidden": 3},
             }
         )
+
+
+@pytest.mark.parametrize("network", ["densenet", "{kind: densenet}", "{kind: mlp}"])
+def test_dormant_proposals_have_the_papers_defaults(network: str) -> None:
+    dormant = "" if "densenet" in network else "expansion: {proposals: dormant, depth: false}\n"
+    spec = parse_spec(f"data: cifar10\nnetwork: {network}\n{dormant}")
+    found = spec.expansion
+    assert (spec.proposals, found.threshold, found.stop) == ("dormant", 3e-4, 0.0)
+    assert str(found.every) == "20 steps"
+    changed = parse_spec(
+        f"data: cifar10\nnetwork: {network}\n"
+        "expansion: {proposals: dormant, depth: false, threshold: 0.5}"
+    )
+    assert (changed.expansion.threshold, changed.expansion.stop) == (0.5, 0.0)
+    searched = parse_spec("data: moons\nnetwork: mlp")
+    assert (searched.proposals, searched.expansion.threshold) == ("search", 7e-3)
+    assert parse_spec(dump_spec(spec)) == spec
