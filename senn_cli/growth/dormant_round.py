@@ -197,25 +197,24 @@ class DormantRound:
             drawn = self._drawn(f"prune {index}", p, len(cost))[:width]
             taken = np.flatnonzero(drawn & (cost[:width] < self.least))
             found += [(float(cost[c]), index, int(c)) for c in taken]
-        chosen: dict[int, list[int]] = {}
-        for number, (_, index, channel) in enumerate(sorted(found)):
+        # Costs are those of a single removal: what may stand in for what it is removed with, because
+        # one map reads both, has to wait for the next round.
+        touched: set[str] = set()
+        for number, (cost, index, channel) in enumerate(sorted(found)):
             if s.pruned_per_round is not None and number >= s.pruned_per_round:
                 break
-            if self.architecture.hidden[index].width > s.min_width:
-                width = self.architecture.hidden[index].width - 1
-                self.architecture = self.architecture.with_layer(index, width=width)
-                chosen.setdefault(index, []).append(channel)
-        for index, channels in sorted(chosen.items()):
-            # Each leaves the numbers below its own as they are.
-            for channel in sorted(channels, reverse=True):
-                cost = float(self.scores.costs[index][channel])
-                candidate = self._candidate(self._place(index), cost, cost, True)
-                yield self._decision(
-                    PruneChannel(index, channel),
-                    f"removal cost {cost:.3g} < tau eta or alpha = {self.least:.3g}",
-                    (candidate,),
-                    change=float(self.scores.changes[index][channel]),
-                )
+            readers = {wire.name for wire, _ in self.before.readers(index) if wire.kind != "bud"}
+            width = self.architecture.hidden[index].width - 1
+            if width < s.min_width or touched & readers:
+                continue
+            touched |= readers
+            self.architecture = self.architecture.with_layer(index, width=width)
+            yield self._decision(
+                PruneChannel(index, channel),
+                f"removal cost {cost:.3g} < tau eta or alpha = {self.least:.3g}",
+                (self._candidate(self._place(index), cost, cost, True),),
+                change=float(self.scores.changes[index][channel]),
+            )
 
     def _best_bud(self) -> tuple[float, int] | None:
         """The mean score of the best bud that passes, and the layer behind it; once an epoch."""
