@@ -197,8 +197,8 @@ class DormantRound:
             drawn = self._drawn(f"prune {index}", p, len(cost))[:width]
             taken = np.flatnonzero(drawn & (cost[:width] < self.least))
             found += [(float(cost[c]), index, int(c)) for c in taken]
-        # Costs are those of a single removal: what may stand in for what it is removed with, because
-        # one map reads both, has to wait for the next round.
+        # Costs are those of a single removal: of two that one map reads, each might count on the
+        # other to stand in for it. The second one waits for the next round.
         touched: set[str] = set()
         for number, (cost, index, channel) in enumerate(sorted(found)):
             if s.pruned_per_round is not None and number >= s.pruned_per_round:
