@@ -4,15 +4,8 @@ KFAC (kfac.py) for networks of any kind, whose unused features are proposals: A 
 over all rows, while inverses concern the used block alone. They are zero around it, so that spare
 capacity changes nothing, and their damping is split by the number of used rows.
 
-Every row has an age of its own. An entry is the mean over the k batches that both of its rows have
-seen, a batch m updates ago with the weight decay^m: rows which are new (padding, or a neuron
-initialised again) are unbiased from their first batch on and do not look weak, which would
-overrate them. `average` does the same for whatever else belongs to the rows, such as the gradient
-that the scores need.
-
-Entries that are means over different batches need not be those of any second moment: A may become
-indefinite when a young row comes into use. What is inverted is `consistent`, with young rows'
-entries in old rows' columns scaled down.
+Every row has an age of its own (averages.py), so that rows which are new do not look weak. What is
+inverted is made `consistent`: A may become indefinite when a young row comes into use.
 
 Two methods keep the inverses. `ema`: by Cholesky every k updates. `rank_one`: inverse roots follow
 every update through rank-one updates (rank_one.py) and are checked every k updates, with Cholesky
@@ -21,7 +14,6 @@ where the check fails. A change of what is in use makes either do so at once.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -31,7 +23,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from senn_cli.curvature import kronecker, rank_one
+from senn_cli.curvature import averages, kronecker, rank_one
 
 
 @dataclass(frozen=True)
@@ -108,49 +100,14 @@ def initial_state(sizes: Mapping[str, tuple[int, int]], dtype: Any = jnp.float32
     return TrackState(jnp.zeros((), jnp.int32), maps)
 
 
-def average(
-    old: jax.Array, new: jax.Array, rows: jax.Array, columns: jax.Array, decay: float
-) -> jax.Array:
-    """`old` and `new` (n, m) averaged, every entry by its own age.
-
-    Args:
-      old: the average so far.
-      new: what the next batch says.
-      rows, columns: ages with that batch counted, int `(n,)` and `(m,)`; an entry's is the lesser.
-      decay: the largest weight of `old`.
-    """
-    keep = kept(jnp.minimum(rows[:, None], columns[None, :]), decay).astype(old.dtype)
-    return (keep * old + (1.0 - keep) * new).astype(old.dtype)
-
-
-def kept(age: jax.Array, decay: float) -> jax.Array:
-    """The weight of the old average at batch number `age`: 0 at the first, `decay` in the end."""
-    count = age.astype(float)  # of JAX's precision
-    return decay * _weight(count - 1.0, decay) / _weight(count, decay)
-
-
-def _weight(count: jax.Array, decay: float) -> jax.Array:
-    """(1 - decay) times the sum of decay^m over `count` batches, precise for a decay near 1."""
-    return -jnp.expm1(count * math.log(decay)) if decay > 0.0 else jnp.minimum(count, 1.0)
-
-
 def consistent(settings: TrackSettings, side: Side) -> jax.Array:
-    """The moment with entries scaled so that it is positive semi-definite whatever the rows' ages.
-
-    With W_i the weight of all batches that row i has seen, the sum over them of decay^m a a^T, each
-    a without the rows not yet born, is W_min(i, j) times the moment, and positive semi-definite;
-    so is that sum with rows and columns divided by sqrt(W_i): the moment times sqrt(W_min / W_max).
-    The diagonal is as it was, and so is all of it once the rows are old.
-    """
-    weight = _weight(jnp.maximum(side.ages, 1).astype(float), settings.moving_average)
-    root = jnp.sqrt(weight).astype(side.moment.dtype)
-    ratio = root[:, None] / root[None, :]
-    return side.moment * jnp.minimum(ratio, 1.0 / ratio)
+    """The moment, scaled to be positive semi-definite whatever the rows' ages are; `(n, n)`."""
+    return averages.consistent(side.moment, side.ages, settings.moving_average)
 
 
 def _observed(side: Side, moment: jax.Array, decay: float) -> Side:
     ages = side.ages + 1
-    return side._replace(moment=average(side.moment, moment, ages, ages, decay), ages=ages)
+    return side._replace(moment=averages.average(side.moment, moment, ages, ages, decay), ages=ages)
 
 
 def _damped(maps: dict[str, Pair], used: Mapping[str, Two], damping: float) -> dict[str, Pair]:
@@ -267,7 +224,7 @@ def update_rank_one(
         vectors = jnp.where(side.used, vectors + jnp.sqrt(side.ridge) * noise, 0)
         # As `average`, for the block's youngest row; the first batches are left to the check.
         youngest = jnp.min(jnp.where(side.used, side.ages, np.iinfo(np.int32).max))
-        rate = jnp.minimum(1.0 - kept(youngest, decay), 0.5).astype(vectors.dtype)
+        rate = jnp.minimum(1.0 - averages.kept(youngest, decay), 0.5).astype(vectors.dtype)
         return side._replace(solver=rank_one.decayed(side.solver, vectors, rate))
 
     for number, (name, pair) in enumerate(maps.items()):

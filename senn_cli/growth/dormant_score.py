@@ -81,7 +81,7 @@ def consumer(settings: tracked.TrackSettings, pair: tracked.Pair, gradient: jax.
     """A map from its tracked factors and `gradient`, dW over all rows `(n_a, n_s)`.
 
     The damping is that of the tracking, for used and unused rows alike. Average dW with
-    `tracked.average` and the ages of the factors' rows: scores divide one by the other.
+    `averages.average` and the ages of the factors' rows: scores divide one by the other.
     """
     return Consumer(
         a=pair.a.moment,

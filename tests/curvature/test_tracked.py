@@ -10,6 +10,7 @@ import pytest
 
 from senn_cli.curvature import rank_one
 from senn_cli.curvature import tracked as tr
+from senn_cli.curvature.averages import average
 from senn_cli.curvature.tracked import Pair, TrackSettings, TrackState
 from senn_cli.growth import dormant_score as ds
 from tests.dense import close, double
@@ -292,7 +293,7 @@ def test_scores_of_unused_features_are_right_straight_after_padding() -> None:
             batch = {"map": (a[:count, :count], s)}
             state = update(settings, state, batch, masks(count))
             pair = state.maps["map"]
-            gradient = tr.average(gradient, dw[:count], pair.a.ages, pair.s.ages, 0.99)
+            gradient = average(gradient, dw[:count], pair.a.ages, pair.s.ages, 0.99)
         return state, gradient
 
     def scores(state: TrackState, gradient: Any, rows: Any) -> np.ndarray:
