@@ -22,6 +22,7 @@ matrices as its second moment, without terms across examples.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -138,21 +139,22 @@ def noise_cotangents(
     """
     scales = noise_scales(preactivations, post_gradients, second_derivative)
     leaves, structure = jax.tree.flatten(scales)
-    # All in one draw: with one generator for every leaf a program takes far longer to compile.
-    drawn = signs(key, sum(leaf.size for leaf in leaves))
-    noise, start = [], 0
-    for leaf in leaves:
-        own = drawn[start : start + leaf.size].reshape(leaf.shape)
-        noise.append(jnp.where(own, leaf, -leaf))
-        start += leaf.size
+    noise = [
+        jnp.where(signs(jax.random.fold_in(key, index), leaf.shape), leaf, -leaf)
+        for index, leaf in enumerate(leaves)
+    ]
     return jax.tree.unflatten(structure, noise)
 
 
-def signs(key: jax.Array, count: int) -> jax.Array:
-    """`count` fair and independent bits, bool."""
-    words = jax.random.bits(key, (-(-count // 32),), jnp.uint32)
-    bits = (words[:, None] >> jnp.arange(32, dtype=jnp.uint32)) & 1
-    return bits.reshape(-1)[:count].astype(bool)
+def signs(key: jax.Array, shape: tuple[int, ...]) -> jax.Array:
+    """Fair and independent bits of `shape` (..., n), bool; more channels n change none of the rest.
+
+    32 to a random number: whole normal variables cost far more, to draw and to compile.
+    """
+    count = math.prod(shape[:-1])
+    words = jax.random.bits(key, (shape[-1], -(-count // 32)), jnp.uint32)
+    bits = (words[:, :, None] >> jnp.arange(32, dtype=jnp.uint32)) & 1
+    return bits.reshape(shape[-1], -1)[:, :count].T.reshape(shape).astype(bool)
 
 
 def gradient_and_sample(

@@ -62,7 +62,9 @@ def image_scores(
         view = dormant_score.consumer(tracking.settings, pair, first)
         etas[wire.name] = dormant_score.eta(view, other)
         groups = jnp.asarray(feature_rows(wire))
-        gain = dormant_score.dormant_gain(view, groups, other)
+        # What only one of the two averages has seen has no product of two yet.
+        seen = jnp.min(state.slow.ages[wire.name], axis=0)[groups[:, 0]] > 0
+        gain = jnp.where(seen, dormant_score.dormant_gain(view, groups, other), 0.0)
         kernel = joined(wire, params[wire.name])
         removal = dormant_score.removal(view, kernel, groups, other)
         outputs = jnp.sum(jnp.asarray(masks.columns(wire)))

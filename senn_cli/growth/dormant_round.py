@@ -172,8 +172,8 @@ class DormantRound:
             taken &= self._drawn(f"activate {index}", p, len(gain))
             found += [(float(gain[c]), index, int(c)) for c in np.flatnonzero(taken)]
         chosen: dict[int, list[int]] = {}
-        for number, (_, index, channel) in enumerate(sorted(found, reverse=True)):
-            if s.per_round is not None and number >= s.per_round:
+        for _, index, channel in sorted(found, reverse=True):
+            if s.per_round is not None and sum(map(len, chosen.values())) >= s.per_round:
                 break
             layer = self.architecture.hidden[index]
             grown = self.architecture.with_layer(index, width=layer.width + 1)
@@ -200,14 +200,16 @@ class DormantRound:
         # Costs are those of a single removal: of two that one map reads, each might count on the
         # other to stand in for it. The second one waits for the next round.
         touched: set[str] = set()
-        for number, (cost, index, channel) in enumerate(sorted(found)):
-            if s.pruned_per_round is not None and number >= s.pruned_per_round:
+        pruned = 0
+        for cost, index, channel in sorted(found):
+            if s.pruned_per_round is not None and pruned >= s.pruned_per_round:
                 break
             readers = {wire.name for wire, _ in self.before.readers(index) if wire.kind != "bud"}
             width = self.architecture.hidden[index].width - 1
             if width < s.min_width or touched & readers:
                 continue
             touched |= readers
+            pruned += 1
             self.architecture = self.architecture.with_layer(index, width=width)
             yield self._decision(
                 PruneChannel(index, channel),
