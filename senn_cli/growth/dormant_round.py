@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,78 +15,10 @@ from senn_cli.growth.conv_edits import (
     RedrawChannels,
 )
 from senn_cli.growth.dormant_images import ImageScores
+from senn_cli.growth.dormant_settings import DormantSettings, joined_probability
 from senn_cli.growth.policy import Candidate, Decision, Place, View
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.randomness import numpy_generator
-
-
-@dataclass(frozen=True)
-class DormantSettings:
-    """Options of the policy; the spec's sections `expansion` and `network.capacity` say each.
-
-    Probabilities are those of a single step, `redraw` that of an epoch. `width`, `depth` and
-    `prune` switch the three kinds of change on.
-    """
-
-    threshold: float
-    stop: float
-    noise: float
-    activate: float
-    prune: float
-    redraw: float
-    bud_factor: float
-    width: bool
-    depth: bool
-    min_width: int
-    max_width: int | None
-    max_hidden: int | None
-    max_parameters: int | None
-    max_layers: int | None
-    per_block: int | None
-    per_round: int | None
-    pruned_per_round: int | None
-    in_use: float
-    growth: float
-
-    def room(self, width: int, capacity: int) -> int:
-        """The capacity for `width` channels: enlarged while more than `in_use` of it is in use."""
-        most = self.max_width
-        while width > self.in_use * capacity and (most is None or capacity < most):
-            capacity = max(capacity + 1, int(np.ceil(capacity * (1.0 + self.growth))))
-            capacity = capacity if most is None else min(capacity, max(most, width))
-        return capacity
-
-    def enlarged(self, architecture: DenseArchitecture) -> DenseArchitecture:
-        """The architecture with room in every layer."""
-        if self.width:
-            for index, layer in enumerate(architecture.hidden):
-                room = self.room(layer.width, layer.capacity)
-                architecture = architecture.with_layer(index, capacity=room)
-        return architecture
-
-    def allows(self, grown: DenseArchitecture, layer: int) -> bool:
-        """Whether `grown`, which one more channel in `layer` would yield, respects all limits."""
-        return (
-            (self.max_width is None or grown.hidden[layer].width <= self.max_width)
-            and (self.max_hidden is None or sum(grown.widths) <= self.max_hidden)
-            and (self.max_parameters is None or grown.parameters <= self.max_parameters)
-        )
-
-    def allows_layer(self, architecture: DenseArchitecture, layer: int) -> bool:
-        """Whether the bud before `layer` may become a layer."""
-        block, _ = architecture.place(layer)
-        width = sum(architecture.widths) + architecture.bud
-        return (
-            (self.per_block is None or len(architecture.blocks[block]) < self.per_block)
-            and (self.max_layers is None or len(architecture.hidden) < self.max_layers)
-            and (self.max_width is None or architecture.bud <= self.max_width)
-            and (self.max_hidden is None or width <= self.max_hidden)
-        )
-
-
-def joined_probability(p: float, times: int) -> float:
-    """That something with probability `p` happens in at least one of `times` trials."""
-    return float(-np.expm1(times * np.log1p(-p))) if p < 1.0 else float(times > 0)
 
 
 class DormantRound:
@@ -221,16 +152,22 @@ class DormantRound:
     def _best_bud(self) -> tuple[float, int] | None:
         """The mean score of the best bud that passes, and the layer behind it; once an epoch."""
         s = self.settings
-        if not (s.depth and self.before.bud and self.view.layer_allowed and self.epochs):
+        if not (s.depth and self.before.bud and self.epochs):
             return None
-        best: tuple[float, int] | None = None
-        for index, gain in enumerate(self.scores.buds):
-            error = self.scores.bud_errors[index].mean() / np.sqrt(len(gain))
-            score = float(gain.mean())
-            passes = score > s.bud_factor * self.least and score > s.noise * error
-            if passes and (best is None or score > best[0]) and s.allows_layer(self.before, index):
-                best = (score, index)
-        return best
+        passing = [
+            (float(gain.mean()), index)
+            for index, gain in enumerate(self.scores.buds)
+            if self._bud_passes(index)
+        ]
+        return max(passing, default=None)
+
+    def _bud_passes(self, index: int) -> bool:
+        """Whether the bud before layer `index` passes, and may become a layer."""
+        s, gain = self.settings, self.scores.buds[index]
+        score = float(gain.mean())
+        error = float(self.scores.bud_errors[index].mean()) / np.sqrt(len(gain))
+        passes = score > s.bud_factor * self.least and score > s.noise * error
+        return passes and self.view.layer_allowed and s.allows_layer(self.before, index)
 
     def _layer(self, best: tuple[float, int] | None) -> Iterator[Decision]:
         """The bud becomes a layer, if there is one and what was added leaves room for it."""
@@ -279,10 +216,9 @@ class DormantRound:
                 found.append(self._candidate(self._place(index), score, score, passes))
             bud = self.scores.buds[index]
             if len(bud) and self.settings.depth:
-                passes = bool(bud.mean() > self.settings.bud_factor * self.least)
                 place = self._place(index, bud=True)
                 score, total = float(bud.mean()), float(bud.sum())
-                found.append(self._candidate(place, score, total, passes))
+                found.append(self._candidate(place, score, total, self._bud_passes(index)))
         ranked = sorted(found, key=lambda c: -c.score)
         return tuple(c for c in ranked if c.site != but)
 
@@ -293,9 +229,13 @@ class DormantRound:
         best = ranked[0]
         if best.score <= self.least:
             return f"score {best.score:.3g} of {best.site} is not above {self.least:.3g}"
-        if not best.passes:
+        if best.passes:
+            return f"{best.site} passes, but was not drawn"
+        if best.site.kind == "width":
             return f"score {best.score:.3g} of {best.site} is within its noise"
-        return f"{best.site} passes, but was not drawn"
+        return (
+            f"the mean score {best.score:.3g} of {best.site} does not pass, or a limit forbids it"
+        )
 
     def _decision(
         self,
