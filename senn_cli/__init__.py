@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from senn_cli.model import Model
     from senn_cli.spec import Spec
     from senn_cli.training.run import Run
+    from senn_cli.use.imports import Imported
 
-__all__ = ["load", "load_spec", "resume", "train", "transfer"]
+__all__ = ["import_weights", "load", "load_spec", "resume", "train", "transfer"]
 
 
 def load_spec(path: str | Path, overrides: Sequence[str] = ()) -> Spec:
@@ -113,6 +114,24 @@ def load(run: str | Path) -> Model:
     from senn_cli.model import load_model
 
     return load_model(Path(run))
+
+
+def import_weights(
+    weights: str | Path, mapping: str | Path | None = None, *, output: str | Path
+) -> Imported:
+    """Reads a network that was trained elsewhere, as `senn import` does.
+
+    Args:
+      weights: a `.safetensors` or `.npz` file.
+      mapping: a YAML file that says which array is what; an export of senn needs none.
+      output: a new or empty directory, which `transfer` takes as its origin.
+
+    Raises:
+      SennError: as the command line would report, see `senn_cli.errors`.
+    """
+    from senn_cli.use.imports import import_weights as read
+
+    return read(Path(weights), None if mapping is None else Path(mapping), Path(output))
 
 
 def _spec(spec: Spec | str | Path | dict[str, Any], overrides: Sequence[str]) -> Spec:

@@ -24,8 +24,8 @@ def transfer(
         typer.Option(
             "--from",
             metavar="RUN",
-            help="The run to start from: its directory, a checkpoint (RUN/checkpoints/STEP) or "
-            "RUN/weights.",
+            help="The run to start from: its directory, a checkpoint (RUN/checkpoints/STEP), "
+            "RUN/weights, or what `senn import` wrote.",
         ),
     ],
     overrides: SetOption = None,

@@ -21,8 +21,9 @@ from senn_cli.nets.kinds import AnyArchitecture
 from senn_cli.spec import Spec
 from senn_cli.spec.checks import cross_faults
 from senn_cli.spec.describe import dotted
-from senn_cli.spec.transfer import TransferSpec
+from senn_cli.spec.network import DenseNetSpec
 from senn_cli.training.origin import Origin
+from senn_cli.training.plan import bud_of
 
 
 def adopted(spec: Spec, origin: Origin) -> tuple[Spec, tuple[str, ...]]:
@@ -38,14 +39,24 @@ def adopted(spec: Spec, origin: Origin) -> tuple[Spec, tuple[str, ...]]:
     if isinstance(found, DenseArchitecture):
         blocks = tuple(tuple(layer.width for layer in block) for block in found.blocks)
         changes |= {"blocks": blocks, "pool": found.pool}
+        changes["bud"] = _bud(spec, found)
     else:
         changes["hidden"] = found.widths
     notes = [
         f"network.{key} is {_shown(getattr(section, key))} in the spec; the origin's "
         f"{_shown(value)} is used."
         for key, value in changes.items()
-        if key in section.model_fields_set and getattr(section, key) != value
+        if key not in ("bud", "capacity")
+        and key in section.model_fields_set
+        and getattr(section, key) != value
     ]
+    if isinstance(found, DenseArchitecture) and section.kind == "densenet":
+        room = section.capacity.initial
+        if room is not None and any(capacity != room for capacity in found.capacities):
+            notes.append(
+                f"network.capacity.initial is {room} in the spec; the origin's "
+                f"{_shown(found.capacities)} are used."
+            )
     if isinstance(found, Architecture) and section.kind == "mlp":
         written, capacities = section.capacity.initial, found.capacities
         if written is not None and written != capacities:
@@ -66,6 +77,19 @@ def adopted(spec: Spec, origin: Origin) -> tuple[Spec, tuple[str, ...]]:
     return spec, tuple(notes)
 
 
+def _bud(spec: Spec, found: DenseArchitecture) -> int:
+    """Channels of the buds of the new run: as `network.bud` says, and by default the origin's.
+
+    A run that inserts no layers has none. Where the origin has none, the default is that of a run
+    of its own.
+    """
+    blocks = tuple(tuple(layer.width for layer in block) for block in found.blocks)
+    network = spec.network.model_copy(update={"blocks": blocks})
+    wanted = bud_of(spec.model_copy(update={"network": network}))
+    assert isinstance(network, DenseNetSpec)
+    return found.bud if wanted and network.bud is None and found.bud else wanted
+
+
 def _shown(value: Any) -> str:
     """A value as YAML has it."""
     if isinstance(value, tuple):
@@ -74,16 +98,21 @@ def _shown(value: Any) -> str:
 
 
 def destination(
-    origin: Origin, dataset: Dataset, settings: TransferSpec
+    origin: Origin, dataset: Dataset, spec: Spec
 ) -> tuple[AnyArchitecture, dict[str, str]]:
     """The architecture for these data, and the parts that start anew, each with the reason.
+
+    Args:
+      spec: as `adopted` gives it.
 
     Raises:
       UsageError: the origin has other inputs or outputs than the data, where those should be kept,
         or nothing of it would be left.
     """
-    found, replaced = origin.architecture, {}
+    found, replaced, settings = origin.architecture, dict[str, str](), spec.transfer
     after = _for_data(found, dataset)
+    if isinstance(after, DenseArchitecture) and isinstance(spec.network, DenseNetSpec):
+        after, replaced = _with_buds(after, spec.network.bud or 0)
     first, head = _first_parts(found), head_of(found)
     if settings.head == "keep":
         if found.outputs != after.outputs:
@@ -112,6 +141,39 @@ def destination(
             hint="Keep one with transfer.head or transfer.inputs, or use `senn train`.",
         )
     return after, replaced
+
+
+def _with_buds(found: DenseArchitecture, bud: int) -> tuple[DenseArchitecture, dict[str, str]]:
+    """The architecture with buds of `bud` channels, and the parts that are new because of that."""
+    after = replace(found, bud=bud)
+    if bud in (0, found.bud):
+        return after, {}
+    anew = f"new buds of {bud} channels, the origin has {f'{found.bud}' if found.bud else 'none'}"
+    parts = {wire.name: anew for wire in after.wiring if wire.kind == "bud"}
+    parts |= {f"{wire.name}/bud": anew for wire in after.wiring if wire.kind == "layer"}
+    return after, parts
+
+
+def other_inputs(
+    found: AnyArchitecture, after: AnyArchitecture, replaced: Mapping[str, str]
+) -> dict[str, str]:
+    """The maps whose curvature cannot be kept though some of their weights are, with the reason.
+
+    The factors of a map are over all that it reads; one that reads something else begins anew.
+    """
+    if not (isinstance(found, DenseArchitecture) and isinstance(after, DenseArchitecture)):
+        return {}
+    before = {wire.name: wire for wire in found.wiring}
+    return {
+        wire.name: "the map reads other channels"
+        for wire in after.wiring
+        if wire.name in before
+        and (
+            [(s.leaf, s.channels) for s in wire.sources]
+            != [(s.leaf, s.channels) for s in before[wire.name].sources]
+            or any(f"{wire.name}/{source.leaf}" in replaced for source in wire.sources)
+        )
+    }
 
 
 def _for_data(found: AnyArchitecture, dataset: Dataset) -> AnyArchitecture:

@@ -2,7 +2,8 @@
 
 `transfer.json` of a run that was transferred holds `format`; `origin`, see `Origin.to_json`;
 `chain`, the origins of that origin, the oldest first; `settings`, the `transfer` section; and
-`arrays`, what became of every array. Nothing here imports JAX until arrays are read.
+`arrays`, what became of every array. What `senn import` writes has the same file, whose origin is a
+file of weights (`source` is `import`, `run` null). Nothing here imports JAX until arrays are read.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class Origin:
 
 
 def read_origin(path: Path, kind: str, *, state: bool = False) -> Origin:
-    """Reads the network in `path`: a run, one of its checkpoints, or its `weights`.
+    """Reads the network in `path`: a run, one of its checkpoints, its `weights`, or an import.
 
     Of a run it takes the final weights; of one that has not ended, or where `state` is wanted, the
     newest checkpoint that can be restored.
@@ -107,7 +108,10 @@ def read_origin(path: Path, kind: str, *, state: bool = False) -> Origin:
         return _of_weights(path / "weights", kind) if ended and not state else _newest(path, kind)
     if path.parent.name in _PLACES and path.name.isdecimal():
         return _of_checkpoint(path.parent, int(path.name), kind)
-    if (path / ARCHITECTURE).is_file() or path.name == "weights":
+    imported = (path / TRANSFER).is_file() and (path / "weights" / ARCHITECTURE).is_file()
+    if imported:
+        path = path / "weights"
+    if imported or (path / ARCHITECTURE).is_file() or path.name == "weights":
         if state:
             raise UsageError(
                 f"{path} holds no state of an optimizer or a curvature, which transfer.optimizer "
@@ -118,12 +122,15 @@ def read_origin(path: Path, kind: str, *, state: bool = False) -> Origin:
     what = "holds neither spec.yaml nor weights" if path.is_dir() else "does not exist"
     raise RunError(
         f"{path} is no run to transfer from: it {what}",
-        hint="Name a run directory, RUN/checkpoints/STEP or RUN/weights.",
+        hint="Name a run directory, RUN/checkpoints/STEP, RUN/weights or what `senn import` wrote.",
     )
 
 
 def read_transfer(run: Path) -> dict[str, Any] | None:
     """The content of a run's `transfer.json`; None for a run that started from random weights.
+
+    Args:
+      run: its directory, or that of an import.
 
     Raises:
       RunError: it is damaged.
@@ -235,7 +242,7 @@ def _origin(
 
     known = run is not None and (run / "spec.yaml").is_file()
     name = load_spec(run / "spec.yaml").name if run is not None and known else path.parent.name
-    chain = () if run is None else origins(run)
+    chain = origins(path.parent) if source == "weights" else origins(run) if run else ()
     return Origin(path, run, name, step, source, architecture, arrays, digest_of(arrays), chain)
 
 

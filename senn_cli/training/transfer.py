@@ -23,7 +23,13 @@ from senn_cli.runs.directory import RunDirectory, require_free
 from senn_cli.runs.files import write_atomic
 from senn_cli.runs.jsonl import dumps
 from senn_cli.spec import Duration, Spec, load_spec
-from senn_cli.training.destination import adopted, destination, frozen_entries, head_of
+from senn_cli.training.destination import (
+    adopted,
+    destination,
+    frozen_entries,
+    head_of,
+    other_inputs,
+)
 from senn_cli.training.device import choose_device
 from senn_cli.training.listener import Listener, Silent
 from senn_cli.training.loop import Trainer
@@ -131,7 +137,7 @@ def compose(
       RunError: an array of the origin has another shape or type than the new run needs.
     """
     settings = spec.transfer
-    architecture, replaced = destination(origin, dataset, settings)
+    architecture, replaced = destination(origin, dataset, spec)
     params = initial_parameters(architecture, spec.seed)
     if settings.head == "zero":
         head = head_of(architecture)
@@ -139,9 +145,12 @@ def compose(
     blank = Moment(new_network(architecture, params, optimizer), no_progress(), GrowthMemory())
     arrays = {name: np.asarray(a) for name, a in jax.device_get(arrays_of(blank)).items()}
     anew = _begun_anew(blank)
+    begun = dict.fromkeys(replaced, "its weights start anew")
+    curved = begun | other_inputs(origin.architecture, architecture, replaced)
+    parts = {"params": replaced, "curvature": curved}
     fates = []
     for name, array in arrays.items():
-        reason = _why_not(name, origin, spec, replaced, anew)
+        reason = _why_not(name, origin, spec, parts.get(name.partition("/")[0], begun), anew)
         fates.append(Fate(name, "re-initialised" if reason else "loaded", reason, array.shape))
         if not reason:
             arrays[name] = _same_form(name, origin, array)
@@ -159,7 +168,12 @@ def compose(
 def _why_not(
     name: str, origin: Origin, spec: Spec, replaced: dict[str, str], anew: dict[str, str]
 ) -> str:
-    """Why an array of the new run is not taken from the origin; empty where it is."""
+    """Why an array of the new run is not taken from the origin; empty where it is.
+
+    Args:
+      replaced: the parts that start anew, each with the reason for arrays of this section.
+      anew: as `_begun_anew` gives it.
+    """
     section = name.partition("/")[0]
     reason = next((why for part, why in replaced.items() if f"/{part}/" in f"/{name}/"), "")
     if section == "params":
@@ -170,7 +184,7 @@ def _why_not(
         return f"transfer.{section} is reset"
     beginning = next((why for start, why in anew.items() if name.startswith(start)), "")
     if beginning or reason:
-        return beginning or "its weights start anew"
+        return beginning or reason
     return "" if name in origin.arrays else "the origin has none"
 
 

@@ -683,6 +683,6 @@ def test_the_layers_of_a_densenet_in_the_spec() -> None:
 
 def test_a_linear_origin_has_nothing_but_its_head() -> None:
     origin = drawn(Architecture(4, 3), AdamSpec(kind="adam"))
-    settings = parse_spec("data: digits\nnetwork: mlp").transfer
+    spec = parse_spec("data: digits\nnetwork: mlp")
     with pytest.raises(UsageError, match="nothing would be left"):
-        destination(origin, blank(), settings)
+        destination(origin, blank(), spec)

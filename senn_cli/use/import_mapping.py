@@ -1,0 +1,264 @@
+"""The mapping file of `senn import`: which array of a file of weights is which part of a network.
+
+kind: mlp
+activation: silu
+maps:
+  - {kernel: fc1.weight, bias: fc1.bias, transpose: true}   # PyTorch's (out, in)
+  - {kernel: fc2.weight, bias: fc2.bias, transpose: true}
+preprocessing: {shape: [28, 28], dtype: uint8, shift: 33.3, scale: 0.0128}
+
+kind: densenet
+activation: tanh
+pool: mean2s2
+image: [32, 32, 3]            # height, width, channels
+layout: OIHW                  # PyTorch's; HWIO is Flax's
+blocks: [[conv0.weight, conv1.weight], [conv2.weight]]
+head: {kernel: fc.weight, bias: fc.bias, transpose: true}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Dictionary
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, model_validator
+
+from senn_cli.errors import UsageError
+from senn_cli.spec.base import Listed, Model, Whole, fault
+from senn_cli.spec.describe import alternatives, describe, printable
+from senn_cli.spec.errors import Fault, choose, explain
+from senn_cli.spec.nodes import locate, plain
+from senn_cli.spec.suggest import closest
+from senn_cli.spec.yaml import read_yaml
+
+BIASES = (
+    "senn's convolutions have no bias: a growing layer is scored by what its kernel reads, and the "
+    "head's bias is the only one"
+)
+
+_Name = Annotated[str, StringConstraints(min_length=1)]
+_Size = Annotated[Whole, Field(ge=1)]
+_Real = Annotated[float, Field(strict=False)]
+
+
+def _numbers(value: Any) -> Any:
+    listed = value if isinstance(value, list | tuple) else [value]
+    if not listed or any(isinstance(v, bool) or not isinstance(v, int | float) for v in listed):
+        raise fault(f"should be a number or a list of numbers, found {describe(value)}")
+    return tuple(float(v) for v in listed) if isinstance(value, list | tuple) else float(value)
+
+
+Numbers = Annotated[_Real | tuple[_Real, ...], BeforeValidator(_numbers)]
+"""One number for all, or one for each."""
+
+
+def _no_bias(value: Any) -> Any:
+    raise fault(f"should be left out: {BIASES}")
+
+
+def _kernel_alone(value: Any) -> Any:
+    return {"kernel": value} if isinstance(value, str) else value
+
+
+def _texts(value: Any) -> Any:
+    # YAML reads the names of classes that are digits as numbers.
+    if not isinstance(value, list | tuple):
+        return value
+    return tuple(str(v) if type(v) is int else v for v in value)
+
+
+class LinearMap(Model):
+    """The arrays of one linear map.
+
+    Attributes:
+      kernel: name of `(in, out)`, or `(out, in)` where `transpose` says so.
+      bias: name of `(out,)`; None for a bias of zero.
+      coefficients: name of `(3, out)`, of a rational activation behind the map.
+    """
+
+    kernel: _Name
+    bias: _Name | None = None
+    coefficients: _Name | None = None
+    transpose: bool = False
+
+
+class Head(Model):
+    """The arrays of a DenseNet's head, as those of a `LinearMap`."""
+
+    kernel: _Name
+    bias: _Name | None = None
+    transpose: bool = False
+
+
+class Convolution(Model):
+    """The kernel of a convolution over all that it reads: block input, then layer outputs."""
+
+    kernel: _Name
+    bias: Annotated[None, BeforeValidator(_no_bias)] = None
+
+
+class Feeding(Model):
+    """How examples become inputs: (x - shift) * scale.
+
+    Attributes:
+      shape: of one example; None for the network's image, or its inputs as a list.
+      dtype: of one example.
+      shift, scale: one number, or one for each channel or feature.
+    """
+
+    shape: Annotated[tuple[_Size, ...], Listed, Field(min_length=1)] | None = None
+    dtype: Literal["uint8", "float32"] = "float32"
+    shift: Numbers = 0.0
+    scale: Numbers = 1.0
+
+
+class Targets(Model):
+    """How outputs become predictions: output / scale + shift."""
+
+    shift: Numbers = 0.0
+    scale: Numbers = 1.0
+
+
+class _Mapping(Model):
+    ignore: Annotated[tuple[_Name, ...], Listed] = ()
+    preprocessing: Feeding | None = None
+    classes: Annotated[tuple[_Name, ...], BeforeValidator(_texts), Field(min_length=1)] | None = (
+        None
+    )
+    targets: Targets | None = None
+
+    @model_validator(mode="after")
+    def _answers(self) -> _Mapping:
+        if self.classes is not None and self.targets is not None:
+            raise fault("`classes` and `targets` exclude each other: a network has one task")
+        if self.preprocessing is None and (self.classes or self.targets):
+            what = "classes" if self.classes else "targets"
+            raise fault(
+                f"`{what}` needs `preprocessing`, which says how examples become inputs; write "
+                "`preprocessing: {}` where they are the inputs"
+            )
+        if self.classes is not None and len(set(self.classes)) < len(self.classes):
+            raise fault("`classes` should name every class once")
+        return self
+
+
+class MlpMapping(_Mapping):
+    """Of a fully connected network.
+
+    Attributes:
+      maps: from the inputs to the outputs.
+      image, flatten: the order in which an image was flattened; senn's is HWC.
+    """
+
+    kind: Literal["mlp"]
+    activation: Literal["rational", "silu", "tanh"]
+    maps: Annotated[tuple[LinearMap, ...], Listed, Field(min_length=1)]
+    image: Annotated[tuple[_Size, _Size, _Size], Listed] | None = None
+    flatten: Literal["HWC", "CHW"] = "HWC"
+
+    @model_validator(mode="after")
+    def _coefficients(self) -> MlpMapping:
+        rational = self.activation == "rational"
+        for index, one in enumerate(self.maps):
+            wanted = rational and index < len(self.maps) - 1
+            if wanted != (one.coefficients is not None):
+                told = "should name" if wanted else "should not name"
+                raise fault(
+                    f"map {index} {told} `coefficients`: they belong to rational hidden neurons"
+                )
+        if self.flatten == "CHW" and self.image is None:
+            raise fault("`flatten: CHW` needs `image: [height, width, channels]`")
+        return self
+
+
+class DenseNetMapping(_Mapping):
+    """Of a DenseNet as `senn_cli.nets.conv_architecture` describes it.
+
+    Attributes:
+      image: height, width, channels.
+      layout: of all convolution kernels.
+      blocks: a kernel for each layer of each block.
+    """
+
+    kind: Literal["densenet"]
+    activation: Literal["silu", "tanh"]
+    image: Annotated[tuple[_Size, _Size, _Size], Listed]
+    pool: Literal["max3s2", "max2s2", "mean2s2"]
+    layout: Literal["OIHW", "HWIO"]
+    blocks: Annotated[
+        tuple[
+            Annotated[
+                tuple[Annotated[Convolution, BeforeValidator(_kernel_alone)], ...],
+                Listed,
+                Field(min_length=1),
+            ],
+            ...,
+        ],
+        Listed,
+        Field(min_length=1),
+    ]
+    head: Head
+
+
+Mapping = MlpMapping | DenseNetMapping
+_KINDS: dict[str, type[MlpMapping] | type[DenseNetMapping]] = {
+    "mlp": MlpMapping,
+    "densenet": DenseNetMapping,
+}
+
+
+def read_mapping(path: Path) -> Mapping:
+    """The mapping in a YAML file.
+
+    Raises:
+      UsageError: it cannot be read, or has faults, all of which are listed.
+    """
+    shown = printable(str(path))
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{shown}: not UTF-8 text, at byte {error.start}") from None
+    except OSError as error:
+        raise UsageError(f"{shown} cannot be read: {error.strerror or error}") from error
+    root, found = read_yaml(text, filename=shown)
+    if found:
+        raise _invalid([Fault(f.origin, f.line, f.path, f.message) for f in found])
+    if not isinstance(root.value, dict):
+        raise UsageError(
+            f"{shown}: a mapping file has keys such as `kind: mlp`, found {describe(plain(root))}",
+            title="Invalid mapping",
+        )
+    data = plain(root)
+    kind = data.get("kind")
+    model = _KINDS.get(kind) if isinstance(kind, str) else None
+    if model is None:
+        told = "is missing; it should be mlp or densenet" if kind is None else choose(_KINDS, kind)
+        raise _invalid([Fault(*locate(root, ("kind",)), ("kind",), told)])
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        faults = [_explained(one, data, model) for one in error.errors(include_url=False)]
+    raise _invalid([Fault(*locate(root, at), at, told) for at, told in faults])
+
+
+def _invalid(faults: list[Fault]) -> UsageError:
+    lines = [str(one) for one in sorted(faults, key=lambda one: one.line or 0)]
+    return UsageError("\n".join(dict.fromkeys(lines)), title="Invalid mapping")
+
+
+def _explained(
+    error: Dictionary[str, Any], data: dict[str, Any], model: type[MlpMapping | DenseNetMapping]
+) -> tuple[tuple[str | int, ...], str]:
+    """Where a key is wrong, and what about it."""
+    path = tuple(error["loc"])
+    if error["type"] == "extra_forbidden":
+        known = list(model.model_fields) if len(path) == 1 else []
+        near = closest(str(path[-1]), known)
+        hint = f"; did you mean {near}?" if near else ""
+        listed = f"; there are {alternatives(known, last='and')}" if known and not near else ""
+        return path, f"is no key of a mapping{hint}{listed}"
+    if error["type"] in ("too_short", "string_too_short"):
+        return path, "should not be empty"
+    (one,) = explain(error, data)
+    return path, one.message
