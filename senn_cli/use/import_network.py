@@ -91,9 +91,9 @@ def _densenet(reader: Reader, mapping: DenseNetMapping) -> tuple[DenseArchitectu
             read, before = read + width, width
         blocks.append(tuple(layers))
     head = mapping.head
-    shape = (None, before) if head.transpose else (before, None)
-    order = (1, 0) if head.transpose else ()
-    kernel, words = reader.take(head.kernel, "the kernel of the head", shape, order)
+    sizes = (None, before) if head.transpose else (before, None)
+    turned = (1, 0) if head.transpose else ()
+    kernel, words = reader.take(head.kernel, "the kernel of the head", sizes, turned)
     outputs = kernel.shape[1]
     architecture = DenseArchitecture(mapping.image, outputs, tuple(blocks), 0, mapping.pool)
     params: Tree = {}
