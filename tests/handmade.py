@@ -127,3 +127,65 @@ def record(
         resumed=(),
         status="interrupted",
     )
+
+
+def bud_or_layer(layer: int, site: str, ratio: float) -> dict[str, Any]:
+    """The score of a standing proposal of a DenseNet, as its history has it."""
+    kind = "depth" if "bud" in site else "width"
+    return {"layer": layer, "kind": kind, "site": site, "ratio": ratio}
+
+
+_WIDTH, _BUD = bud_or_layer(1, "block 1 layer 0", 0.25), bud_or_layer(1, "block 1 bud 0", 0.5)
+_OF_DENSENET: dict[str, Any] = {"train_loss": None, "threshold": 0.125}
+
+DENSE_HISTORY: tuple[dict[str, Any], ...] = (
+    event(20, [8, 8], site="block 1 bud 0", ratio=0.5, candidates=[_BUD, _WIDTH], **_OF_DENSENET),
+    event(40, [8, 8], "enlarge_capacity", layer=1, site="block 1 layer 0", capacity=12,
+          candidates=[], train_loss=None, threshold=None),
+    event(40, [8, 10], "add_neurons", layer=1, site="block 1 layer 0", neurons=2, channels=[8, 9],
+          ratio=0.25, predicted_gain=0.5, candidates=[_WIDTH, _BUD], **_OF_DENSENET),
+    event(60, [8, 4, 10], "insert_layer", layer=1, site="block 1 bud 0", neurons=4, ratio=0.5,
+          predicted_gain=0.25, candidates=[_BUD], **_OF_DENSENET),
+    event(80, [8, 4, 9], "prune_neurons", layer=2, site="block 1 layer 1", neuron=3, ratio=0.0625,
+          predicted_change=0.002, realised_change=0.003,
+          candidates=[bud_or_layer(2, "block 1 layer 1", 0.0625)], **_OF_DENSENET),
+    event(80, [7, 4, 9], "prune_neurons", layer=0, site="block 0 layer 0", neuron=1, ratio=0.03125,
+          predicted_change=-0.001, realised_change=0.0005,
+          candidates=[bud_or_layer(0, "block 0 layer 0", 0.03125)], **_OF_DENSENET),
+    event(100, [7, 4, 9], site="block 1 bud 1", capacities=[8, 8, 12], ratio=0.0625,
+          candidates=[bud_or_layer(2, "block 1 bud 1", 0.0625)], **_OF_DENSENET),
+)  # fmt: skip
+"""A DenseNet of a layer in each of two blocks that gains room, channels and a layer, and loses two.
+
+The loss is not measured in the rounds. The layer of step 60 stands before the one that block 1
+began with, which is number 2 from then on.
+"""
+
+DENSE_SPEC = """\
+name: dense
+seed: 0
+network: {kind: densenet, blocks: [[8], [8]], bud: 4}
+expansion: {policy: senn, proposals: null, threshold: 0.125, dormant: {bud_factor: 3.0}}
+"""
+
+
+def dense_run(path: Path) -> Path:
+    """A run with `DENSE_HISTORY` and its final architecture, images of 4 by 4 in one colour."""
+    widths = ([8, 8], [8, 8], [8, 10], [8, 4, 10], [7, 4, 9], [7, 4, 9])
+    rows = [row(20 * k, hidden, train_loss=1 - k / 10) for k, hidden in enumerate(widths)][1:]
+    spent = {"train": 6.0, "track": 3.0, "total": 9.0}
+    run_directory(path, metrics=rows, history=DENSE_HISTORY, summary={"seconds": spent})
+    (path / "spec.yaml").write_text(DENSE_SPEC)
+    (path / "weights").mkdir(exist_ok=True)
+    blocks = [
+        [{"width": w, "capacity": c, "activation": "silu"} for w, c in block]
+        for block in ([(7, 8)], [(4, 8), (9, 12)])
+    ]
+    known = {
+        "kind": "densenet", "image": [4, 4, 1], "outputs": 2, "blocks": blocks, "bud": 4,
+        "pool": "max3s2",
+    }  # fmt: skip
+    (path / "weights" / "architecture.json").write_text(
+        json.dumps({"format": 1, "architecture": known})
+    )
+    return path

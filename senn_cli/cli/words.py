@@ -72,4 +72,7 @@ def growth(event: Mapping[str, Any]) -> str:
     before, after = event.get("loss_before"), event.get("loss_after")
     if before is not None and after is not None:
         texts.append(f"loss {before:.4g} to {after:.4g}")
+    change, came = event.get("predicted_change"), event.get("realised_change")
+    if change is not None and came is not None:
+        texts.append(f"change of the loss {came:+.3g}, predicted {change:+.3g}")
     return "grown: " + ", ".join(texts)

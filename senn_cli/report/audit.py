@@ -19,6 +19,12 @@ from typing import Any
 
 from senn_cli.report.record import Record
 
+UNMEASURED = (
+    "The growth rounds of a DenseNet do not measure the loss: there are many, and what they add "
+    "changes nothing at first."
+)
+"""Why a run may have no rounds whose gain is known."""
+
 
 @dataclass(frozen=True)
 class AuditedRound:
@@ -42,6 +48,23 @@ class AuditedRound:
 
 
 @dataclass(frozen=True)
+class Prunings:
+    """The prunings of a run, of which the change of the loss is predicted and measured at once.
+
+    Attributes:
+      count: those of which both are known.
+      predicted: the sum of the changes that were predicted; above 0 where the loss rises.
+      realised: the sum of those that were measured.
+      agreeing: how many of them changed the loss in the direction that was predicted.
+    """
+
+    count: int
+    predicted: float
+    realised: float
+    agreeing: int
+
+
+@dataclass(frozen=True)
 class Audit:
     """All rounds that accepted something, and how predictions and gains go together.
 
@@ -52,6 +75,8 @@ class Audit:
       ratio: median of realised over predicted; None where there is none.
       control: the linear correlation of what was realised with what the interval before gained;
         a score that deserves trust tells more than that.
+      unmeasured: rounds that accepted something, but did not measure the loss.
+      prunings: what was predicted of them, and what they did; None without any.
     """
 
     rounds: tuple[AuditedRound, ...]
@@ -59,6 +84,8 @@ class Audit:
     spearman: float | None
     ratio: float | None
     control: float | None
+    unmeasured: int = 0
+    prunings: Prunings | None = None
 
 
 def audit(record: Record) -> Audit:
@@ -67,12 +94,14 @@ def audit(record: Record) -> Audit:
     losses = [(int(events[0]["step"]), _loss(events)) for events in rounds]
     found: list[AuditedRound] = []
     earlier: float | None = None
+    unmeasured = 0
     pending = _next_measured(losses)
     for index, events in enumerate(rounds):
         told = [e.get("predicted_gain") for e in events if e.get("accepted")]
         gains = [gain for gain in told if gain is not None]
         step, loss = losses[index]
         if loss is None:
+            unmeasured += bool(gains)
             continue
         before, earlier = earlier, loss
         if not gains:
@@ -100,6 +129,8 @@ def audit(record: Record) -> Audit:
         spearman=correlation(ranks(predicted), ranks(realised)),
         ratio=_median(ratios),
         control=correlation([b for b, _ in both], [r for _, r in both]),
+        unmeasured=unmeasured,
+        prunings=_prunings(record),
     )
 
 
@@ -131,6 +162,29 @@ def ranks(values: Sequence[float]) -> list[float]:
             result[order[position]] = (start + end) / 2 + 1
         start = end + 1
     return result
+
+
+def _prunings(record: Record) -> Prunings | None:
+    told = [(e.get("predicted_change"), e.get("realised_change")) for e in record.accepted]
+    known = [(float(p), float(r)) for p, r in told if p is not None and r is not None]
+    if not known:
+        return None
+    return Prunings(
+        count=len(known),
+        predicted=math.fsum(p for p, _ in known),
+        realised=math.fsum(r for _, r in known),
+        agreeing=sum((p > 0) == (r > 0) for p, r in known),
+    )
+
+
+def pruning_words(found: Prunings) -> str:
+    """What the prunings did to the loss, in a sentence."""
+    many = "1 pruning" if found.count == 1 else f"{found.count:,} prunings"
+    return (
+        f"{many}: the loss was predicted to change by {found.predicted:+.3g} in all, and changed "
+        f"by {found.realised:+.3g} at once; {found.agreeing:,} of {found.count:,} in the predicted "
+        "direction."
+    )
 
 
 def _loss(events: Sequence[dict[str, Any]]) -> float | None:

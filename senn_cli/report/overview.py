@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
 from senn_cli.errors import RunError
+from senn_cli.nets.architecture import Layer
 from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture, Wiring
 from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json
 from senn_cli.report.audit import Audit, audit
@@ -129,7 +130,7 @@ def shape(record: Record) -> Shape:
 def _conv_row(architecture: DenseArchitecture, wire: Wiring) -> SiteRow:
     """A map of a convolutional network."""
     head, read = wire.kind == "head", sum(source.width for source in wire.sources)
-    name = f"block {architecture.place(wire.index)[0]} bud" if wire.kind == "bud" else "output"
+    name = "output" if head else architecture.site(wire.index).replace("layer", "bud")
     return SiteRow(
         site=architecture.site(wire.index) if wire.kind == "layer" else name,
         width=wire.width,
@@ -190,16 +191,47 @@ def _from_history(record: Record, newest: dict[str, Any] | None) -> Shape:
     told = [e["capacities"] for e in record.history[-1:] if len(e["capacities"]) == len(widths)]
     capacities = told[0] if told else [None] * len(widths)
     saved = next((found for _, found in _candidates(record)), None)
-    rows = site_rows(
-        widths,
-        capacities,
-        _activations(record, len(widths)),
-        None if saved is None else saved.inputs,
-        None if saved is None else saved.outputs,
-    )
+    if record.is_densenet:
+        rows = _dense_rows(record, widths, capacities, saved)
+    else:
+        rows = site_rows(
+            widths,
+            capacities,
+            _activations(record, len(widths)),
+            None if saved is None else saved.inputs,
+            None if saved is None else saved.outputs,
+        )
     kind = str(record.spec.get("network", {}).get("kind", "mlp"))
     parameters = newest.get("parameters") if newest else None
     return Shape(kind, record.last_step, "history", rows, parameters)
+
+
+def _dense_rows(
+    record: Record,
+    widths: Sequence[int],
+    capacities: Sequence[int | None],
+    saved: AnyArchitecture | None,
+) -> tuple[SiteRow, ...]:
+    """The rows of a DenseNet of these layers; `saved` tells what the history does not.
+
+    Without it the images and buds are not known, and so neither inputs nor parameters.
+    """
+    grown = tracks(record)
+    known = [c for c in capacities if c is not None]
+    if isinstance(saved, DenseArchitecture) and len(known) == len(grown) == len(widths):
+        blocks: dict[str, list[Layer]] = {}
+        for track, width, capacity in zip(grown, widths, known, strict=True):
+            layer = Layer(width, capacity, saved.hidden[0].activation)
+            blocks.setdefault(track.group, []).append(layer)
+        architecture = replace(saved, blocks=tuple(map(tuple, blocks.values())))
+        return tuple(map(partial(_conv_row, architecture), architecture.wiring))
+    activation = str(record.spec.get("network", {}).get("activation", "silu"))
+    rows = [
+        SiteRow(track.name, width, capacity, None, None, activation)
+        for track, width, capacity in zip(grown, widths, capacities, strict=True)
+    ]
+    outputs = None if saved is None else saved.outputs
+    return (*rows, SiteRow("output", outputs, outputs, None, None, ""))
 
 
 def _activations(record: Record, count: int) -> list[str]:
@@ -231,7 +263,8 @@ def history_document(record: Record, *, rejected: bool = False) -> dict[str, Any
     """What `senn inspect history --json` prints.
 
     Keys: `format`, `path`, `name`, `status`; `history`, a list of `Entry.to_json`; and `audit`
-    with `rounds` (the attributes of `AuditedRound`), `pearson`, `spearman`, `ratio`, `control`.
+    with `rounds` (the attributes of `AuditedRound`), `prunings` (those of `Prunings`, or null) and
+    the other attributes of `Audit`.
     """
     audited = audit(record)
     return _heading(record) | {
@@ -274,4 +307,6 @@ def _heading(record: Record) -> dict[str, Any]:
 
 def _audit(audited: Audit) -> dict[str, Any]:
     # Not `asdict`, which copies deeply and takes its time over thousands of rounds.
-    return dict(vars(audited)) | {"rounds": [dict(vars(found)) for found in audited.rounds]}
+    prunings = None if audited.prunings is None else dict(vars(audited.prunings))
+    rounds = [dict(vars(found)) for found in audited.rounds]
+    return dict(vars(audited)) | {"rounds": rounds, "prunings": prunings}

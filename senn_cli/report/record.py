@@ -61,6 +61,18 @@ class Record:
         return "mse" if any(key.endswith("_mse") for row in rows for key in row) else "accuracy"
 
     @property
+    def proposals(self) -> Literal["search", "dormant"]:
+        """Where proposals of growth come from; a spec may leave it to the kind of network."""
+        named = self.spec.get("expansion", {}).get("proposals")
+        dormant = named == "dormant" or (named is None and self.is_densenet)
+        return "dormant" if dormant else "search"
+
+    @property
+    def is_densenet(self) -> bool:
+        """Whether the network is a DenseNet, whose growth rounds do not measure the loss."""
+        return bool(self.spec.get("network", {}).get("kind") == "densenet")
+
+    @property
     def accepted(self) -> tuple[dict[str, Any], ...]:
         """The events that changed the network, enlarged capacities included."""
         return tuple(event for event in self.history if event.get("accepted"))

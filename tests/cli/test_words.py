@@ -51,3 +51,14 @@ def test_growth_tells_what_it_knows() -> None:
         "grown: step 120, epoch 2, added neurons at hidden.0, now 14, loss 0.5 to 0.5"
     )
     assert growth({"edit": "future_edit"}) == "grown: future_edit"
+
+
+def test_a_pruning_tells_what_it_did_to_the_loss() -> None:
+    event = {
+        "step": 80, "edit": "prune_neurons", "site": "layer 1", "hidden": [3, 2],
+        "predicted_change": -0.001, "realised_change": 0.0005,
+    }  # fmt: skip
+    assert growth(event) == (
+        "grown: step 80, pruned neurons at layer 1, now 3-2, change of the loss +0.0005, "
+        "predicted -0.001"
+    )

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from senn_cli.cli.inspection.columns import Column, lay_out
 from senn_cli.cli.inspection.screen import Line, Screen, Style
 from senn_cli.cli.words import widths
-from senn_cli.report.audit import Audit
+from senn_cli.report.audit import UNMEASURED, Audit, pruning_words
+from senn_cli.report.record import Record
 from senn_cli.report.timeline import Entry, threshold_of
 
 _LONGEST = 20  # letters that widths may take
@@ -40,15 +41,48 @@ def history(
     return lay_out(columns, screen, styles, notes)
 
 
-def legend(screen: Screen) -> list[Line]:
-    """What the columns of `history` mean."""
+def legend(record: Record, screen: Screen) -> list[Line]:
+    """What the columns of `history` mean in this run."""
     ratio, tau = screen.glyphs.ratio, screen.glyphs.tau
-    text = (
-        f"{ratio}: increase of the score by the score that the map has, for a layer divided by its "
-        f"cost; accepted above {tau}. Predicted: half the increase, in units of the loss. "
-        "Realised: loss gained from this round to the next measurement, on the round's last edit."
-    )
+    text = _proposals(record, ratio, tau)
+    increase = "the sum of those increases" if record.is_densenet else "the increase"
+    text += f" Predicted: half {increase}, in units of the loss."
+    if not record.is_densenet:
+        text += (
+            " Realised: loss gained from this round to the next measurement, on the round's last "
+            "edit."
+        )
+    if any(event.get("edit") == "prune_neurons" for event in record.accepted):
+        text += (
+            f" Of a pruning: {ratio} is what the removal costs, accepted below the bar; predicted "
+            "and realised is the loss gained at once, compensation included, so negative where the "
+            "loss rises."
+        )
     return [(line, "dim") for line in textwrap.wrap(text, min(screen.width, 100))]
+
+
+def _proposals(record: Record, ratio: str, tau: str) -> str:
+    """What was proposed and how its score was compared, in words."""
+    if record.proposals == "search":
+        return (
+            f"{ratio}: increase of the score by the score that the map has, for a layer divided by "
+            f"its cost; accepted above {tau}."
+        )
+    if not record.is_densenet:
+        return (
+            f"Proposals are dormant: neurons that are allocated but not in use. {ratio}: increase "
+            f"of the score by the score of all maps together; above {tau} a neuron is taken into "
+            "use by chance. Rounds that changed nothing are recorded once an epoch."
+        )
+    factor = record.spec.get("expansion", {}).get("dormant", {}).get("bud_factor")
+    bar = f"{factor:g} {tau}" if isinstance(factor, int | float) else f"more than {tau}"
+    return (
+        "Proposals are dormant: channels that are allocated but not in use, and buds, which may "
+        f"become layers. {ratio}: increase of the score by the score of all maps together, a mean "
+        f"over the channels that were taken into use, or over those of the bud; above {tau} a "
+        f"channel is taken into use by chance, above {bar} a bud becomes a layer. Rounds that "
+        "changed nothing are recorded once an epoch."
+    )
 
 
 def score_audit(audit: Audit, screen: Screen) -> list[Line]:
@@ -61,13 +95,17 @@ def audit_words(audit: Audit) -> list[str]:
     """The sentences of the score audit."""
     pairs = [r for r in audit.rounds if r.realised is not None]
     count = len(pairs)
+    pruned = [] if audit.prunings is None else [pruning_words(audit.prunings)]
     if not count:
-        return ["Score audit: no round with an accepted edit has been measured again yet."]
+        if audit.unmeasured:
+            return [f"Score audit: none. {UNMEASURED}", *pruned]
+        nothing = "Score audit: no round with an accepted edit has been measured again yet."
+        return [nothing, *pruned]
     plural = "round" if count == 1 else "rounds"
     median = "" if audit.ratio is None else f"; median of realised by predicted {audit.ratio:.2g}"
     if audit.pearson is None:
         why = "too few for a correlation" if count < 3 else "without spread, so no correlation"
-        return [f"Score audit: {count} {plural}, {why}{median}."]
+        return [f"Score audit: {count} {plural}, {why}{median}.", *pruned]
     ranked = "" if audit.spearman is None else f" ({audit.spearman:.2f} by rank)"
     few = ", few enough for chance" if count < 10 else ""
     sentences = [
@@ -82,7 +120,7 @@ def audit_words(audit: Audit) -> list[str]:
             f"Control: the gain of the interval before correlates by {audit.control:.2f} with the "
             f"realised one; the score tells {'more' if more else 'no more'} than that."
         )
-    return sentences
+    return sentences + pruned
 
 
 def _edit(entry: Entry) -> str:

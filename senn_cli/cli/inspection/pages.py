@@ -64,8 +64,9 @@ def _curves(record: Record, screen: Screen) -> list[Line]:
 def _timeline(record: Record, screen: Screen, *, rejected: bool, whole: bool) -> list[Line]:
     audited = audit(record)
     entries = timeline(record, audited, rejected=rejected)
-    accepted = sum(entry.accepted for entry in entries)
-    decided = len(record.history)
+    # Room for an edit is part of it, and no decision of its own.
+    accepted = sum(entry.edit not in (None, "enlarge_capacity") for entry in entries)
+    decided = sum(event.get("edit") != "enlarge_capacity" for event in record.history)
     text = f"History: {accepted:,} accepted of {decided:,} decisions"
     if not entries:
         more = "" if rejected or not decided else "; --rejected shows why nothing was accepted"
@@ -79,5 +80,5 @@ def _timeline(record: Record, screen: Screen, *, rejected: bool, whole: bool) ->
             entries = (*entries[:first], *entries[-last:])
             notes[first] = f"  {left_out:,} more: senn inspect history RUN"
     table = decisions.history(entries, screen, reasons=rejected, notes=notes)
-    lines = [*sections.title(text), *table, *decisions.legend(screen)]
+    lines = [*sections.title(text), *table, *decisions.legend(record, screen)]
     return lines + ([("", ""), *decisions.score_audit(audited, screen)] if accepted else [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 
 from senn_cli.cli.inspection.columns import Column, lay_out
@@ -34,7 +35,7 @@ def head(record: Record) -> list[Line]:
     policy = spec.get("expansion", {}).get("policy", "unknown")
     rows = [
         ("run", record.name),
-        ("made by", f"policy {policy}, seed {spec.get('seed', 'unknown')}"),
+        ("made by", f"policy {policy}, {_dormant(record)}seed {spec.get('seed', 'unknown')}"),
         ("status", _status(record)),
     ]
     if at_end and summary:
@@ -49,6 +50,11 @@ def head(record: Record) -> list[Line]:
     rows.append(("directory", str(record.path)))
     room = max(len(label) for label, _ in rows) + 2
     return [(label.ljust(room) + value, "") for label, value in rows if value]
+
+
+def _dormant(record: Record) -> str:
+    grows = record.spec.get("expansion", {}).get("policy") == "senn"
+    return "dormant proposals, " if grows and record.proposals == "dormant" else ""
 
 
 def _status(record: Record) -> str:
@@ -92,8 +98,10 @@ def architecture(shape: Shape, screen: Screen) -> list[Line]:
         return ["?" if value is None else f"{value:,}" for value in values]
 
     total = "?" if shape.parameters is None else f"{shape.parameters:,}"
-    hidden = [row for row in rows if row.site != "output"]
-    return lay_out(
+    # Buds are proposals: they are no part of the network, and none of the totals.
+    buds = [" bud " in row.site for row in rows]
+    hidden = [row for row, bud in zip(rows, buds, strict=True) if row.site != "output" and not bud]
+    lines = lay_out(
         [
             Column("site", [*(row.site for row in rows), "total"]),
             Column("width", [*cells("width"), f"{sum(r.width or 0 for r in hidden):,}"], True),
@@ -103,7 +111,12 @@ def architecture(shape: Shape, screen: Screen) -> list[Line]:
             Column("activation", [*(row.activation for row in rows), ""], False, 6),
         ],
         screen,
+        [*("dim" if bud else "" for bud in buds), ""],
     )
+    if any(buds):
+        told = "A bud is a proposal: what it has is not used, and not counted in the totals."
+        lines += [(line, "dim") for line in textwrap.wrap(told, min(screen.width, 100))]
+    return lines
 
 
 def architecture_title(shape: Shape) -> str:

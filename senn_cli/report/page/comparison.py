@@ -1,4 +1,4 @@
-"""Several runs side by side: names that tell them apart, a table, and where their specs differ."""
+"""Several runs side by side: a table, and where their specs differ."""
 
 from __future__ import annotations
 
@@ -12,21 +12,6 @@ from senn_cli.report.page.head import facts, final_widths
 from senn_cli.report.record import Record
 
 _ABSENT = object()
-
-
-def labels(records: Sequence[Record]) -> list[str]:
-    """A short name for every run that no other has: its spec's, with its seed, or its directory."""
-    specs = [record.name for record in records]
-    seeds = [
-        f"{name}, seed {record.spec.get('seed')}"
-        for name, record in zip(specs, records, strict=True)
-    ]
-    folders = [record.path.name for record in records]
-    for choice in (specs, seeds, folders):
-        if len(set(choice)) == len(records):
-            return choice
-    steps = [f"{record.path}, step {record.last_step}" for record in records]
-    return steps if len(set(steps)) == len(records) else [str(record.path) for record in records]
 
 
 def comparison(records: Sequence[Record], names: Sequence[str]) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from senn_cli.report.audit import Audit
-from senn_cli.report.page.layers import Numbers
+from senn_cli.report.numbering import Numbers
 from senn_cli.report.page.numbers import plural, short
 from senn_cli.report.record import Record
 from senn_cli.report.timeline import Entry, timeline
@@ -60,12 +61,19 @@ def what(entry: Entry) -> str:
 
 def where(entry: Entry, numbers: Numbers) -> str:
     """The site, with the layer's last number where the site's own does not tell it."""
-    here = {"site": entry.site}
+    best: dict[str, Any] = next(iter(entry.event.get("candidates") or ()), {})
+    here = {"site": entry.site, "layer": best.get("layer")}
     grown = numbers.grown(entry.event) if entry.accepted else numbers.target(here)
-    if grown is None or entry.site in (f"layer {grown}", "") or entry.site.startswith("block"):
+    if grown is None or not entry.site:
         return entry.site
-    if entry.edit == "insert_layer" or entry.site.startswith("layer"):
-        return f"{entry.site} (layer {grown} at the end)"
+    last = numbers.names[grown] if numbers.names else f"layer {grown}"
+    if entry.site == last:
+        return entry.site
+    if entry.edit == "insert_layer" or re.search(r"\blayer\b", entry.site):
+        return f"{entry.site} ({last} at the end)"
+    # A bud that was rejected stands before its layer, and has the layer's number.
+    if " bud " in entry.site and entry.site.replace(" bud ", " layer ") != last:
+        return f"{entry.site} (before {last} at the end)"
     return entry.site
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from senn_cli.report.audit import Audit
+from senn_cli.report.audit import UNMEASURED, Audit, pruning_words
 from senn_cli.report.page.numbers import plural, short
 
 _SAME = 0.05  # correlations closer than this tell about as much
@@ -32,8 +32,10 @@ def gains(audited: Audit) -> dict[str, Any]:
 def words(audited: Audit) -> list[str]:
     """What the audit found, a sentence an item."""
     count = sum(each.realised is not None for each in audited.rounds)
+    pruned = [] if audited.prunings is None else [f"{pruning_words(audited.prunings)}"]
     if count == 0:
-        return ["No growth round has had its loss measured again."]
+        why = [UNMEASURED] if audited.unmeasured else []
+        return ["No growth round has had its loss measured again.", *why, *pruned]
     if audited.pearson is None:
         told = [
             f"{plural(count, 'growth round has', 'growth rounds have')} had the loss measured "
@@ -59,4 +61,4 @@ def words(audited: Audit) -> list[str]:
         told.append("Correlations over so few rounds may be chance.")
     if audited.ratio is not None:
         told.append(f"The median round gained {audited.ratio:.3g} times what was predicted.")
-    return told
+    return told + pruned

@@ -6,8 +6,8 @@ from itertools import groupby
 from typing import Any
 
 from senn_cli.report.audit import Audit
+from senn_cli.report.numbering import Numbers
 from senn_cli.report.page.decisions import what, where
-from senn_cli.report.page.layers import Numbers
 from senn_cli.report.page.numbers import short
 from senn_cli.report.record import Record
 from senn_cli.report.timeline import Entry, merged, timeline
@@ -17,10 +17,10 @@ _MARKS = {"insert_layer": "layer", "add_neurons": "neurons", "prune_neurons": "p
 
 
 def layers(record: Record) -> list[dict[str, Any]]:
-    """Every hidden layer in the last order: its name, group, and its widths from which steps on."""
+    """Every hidden layer in the last order: its name, and its widths from which steps on."""
     return [
         {
-            "name": f"{track.group} {track.name}".strip(),
+            "name": track.name,
             "steps": list(track.steps),
             "widths": list(track.widths),
         }
@@ -34,7 +34,8 @@ def rounds(record: Record, audited: Audit, numbers: list[Numbers]) -> list[dict[
     Keys: `step`, `marks` (`layer`, `neurons`, `pruned`: what happened), `edits`, `predicted` and
     `realised` (gains in loss of the whole round, None where not known), `until` (the step of the
     second measurement), `hidden` (widths afterwards). An edit has `what`, `where`, `ratios` (the
-    least and the greatest Delta eta / eta_c), `tau` and `reason`.
+    least and the greatest Delta eta / eta_c), `tau`, `reason`, and `predicted` and `realised`: of a
+    pruning the gains of the loss at once, otherwise None.
 
     Enlarged capacities are left out: they change no width.
     """
@@ -60,6 +61,7 @@ def rounds(record: Record, audited: Audit, numbers: list[Numbers]) -> list[dict[
 
 
 def _edit(entry: Entry, numbers: Numbers) -> dict[str, Any]:
+    pruned = entry.edit == "prune_neurons"
     ratios = [min(entry.ratios), max(entry.ratios)] if entry.ratios else []
     return {
         "what": what(entry),
@@ -67,4 +69,6 @@ def _edit(entry: Entry, numbers: Numbers) -> dict[str, Any]:
         "ratios": [short(ratio) for ratio in ratios],
         "tau": short(entry.threshold),
         "reason": entry.reason,
+        "predicted": short(entry.predicted) if pruned else None,
+        "realised": short(entry.realised) if pruned else None,
     }

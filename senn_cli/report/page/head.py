@@ -41,13 +41,14 @@ def sentence(record: Record) -> str:
     edits = [event for event in record.accepted if event.get("edit") in _EDITS]
     began, end = starting_widths(record), widths(final_widths(record))
     start = f"hidden sizes {widths(began)} to {end}" if began else f"no hidden layer to {end}"
+    dormant = record.proposals == "dormant"
     rounds = {event["step"] for event in record.history}
     if not edits:
         if not record.history and record.spec.get("expansion", {}).get("policy") == "none":
             return f"A network of fixed size, hidden sizes {end}: its policy is none."
         if not record.history:
             return f"Nothing has been decided yet; its hidden sizes are {end}."
-        tried = plural(len(rounds), "growth round")
+        tried = plural(len(rounds), "recorded growth round" if dormant else "growth round")
         return f"It has not grown: {tried} added nothing, and its hidden sizes are {end}."
     steps = [int(event["step"]) for event in edits]
     when = f"at step {steps[0]:,}"
@@ -55,10 +56,11 @@ def sentence(record: Record) -> str:
         when = f"between steps {steps[0]:,} and {steps[-1]:,}"
     told = ", ".join(_counts(edits))
     changed = len(set(steps))
-    return (
-        f"It grew from {start} {when}: {told}. "
-        f"Of {plural(len(rounds), 'growth round')}, {changed:,} changed the network."
-    )
+    if dormant:  # of the rounds that change nothing, few are recorded
+        counted = f"{plural(changed, 'growth round')} changed the network."
+    else:
+        counted = f"Of {plural(len(rounds), 'growth round')}, {changed:,} changed the network."
+    return f"It grew from {start} {when}: {told}. {counted}"
 
 
 def note(record: Record) -> str:

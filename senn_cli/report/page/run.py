@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from senn_cli.report.audit import audit
+from senn_cli.report.numbering import last_numbers
 from senn_cli.report.page.decisions import decisions
 from senn_cli.report.page.gains import gains
 from senn_cli.report.page.growth import layers, rounds
 from senn_cli.report.page.head import facts, note, result, sentence
-from senn_cli.report.page.layers import last_numbers
 from senn_cli.report.page.numbers import column, short
 from senn_cli.report.page.scores import scores
 from senn_cli.report.page.seconds import seconds
@@ -45,6 +45,7 @@ def run_data(record: Record, label: str) -> dict[str, Any]:
         "path": str(record.path),
         "status": record.status,
         "figure": record.figure,
+        "dormant": record.proposals == "dormant",
         "facts": facts(record),
         "sentence": sentence(record),
         "note": note(record),

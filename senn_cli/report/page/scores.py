@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from senn_cli.report.page.layers import Numbers
+from senn_cli.report.numbering import Numbers
 from senn_cli.report.page.numbers import short
 from senn_cli.report.record import Record
 
@@ -12,11 +12,12 @@ from senn_cli.report.record import Record
 def scores(record: Record, numbers: list[Numbers]) -> dict[str, list[Any]]:
     """The best proposal of every site in every decision, as columns, and tau over the steps.
 
-    Keys: `step`; `kind`, `width` for neurons or `depth` for a layer; `layer`, the one that would
-    get them, or that the map with the new layer leads to, by its last number, None for the
-    outputs; `ratio`, Delta eta / eta_c (for a layer divided by its cost), None where eta_c was 0,
-    so that it is infinite; `accepted`, whether it was carried out; and `tau`: `[step, tau]` where
-    it was first used and wherever it changed.
+    Keys: `step`; `kind`, `width` for neurons, `depth` for a layer, `pruned` for a neuron that was
+    taken out; `layer`, the one that would get them, or that the map with the new layer leads to, by
+    its last number, None for the outputs; `ratio`, Delta eta / eta_c (for a layer divided by its
+    cost, for a bud by its neurons; of a pruned neuron what its removal costs), None where eta_c was
+    0, so that it is infinite; `accepted`, whether it was carried out; `tau`: `[step, tau]` where it
+    was first used and wherever it changed; and `words`, what to know about them.
     """
     result: dict[str, list[Any]] = {
         "step": [], "kind": [], "layer": [], "ratio": [], "accepted": [], "tau": [],
@@ -29,8 +30,41 @@ def scores(record: Record, numbers: list[Numbers]) -> dict[str, list[Any]]:
             continue  # it prepares the next event, which has the scores
         for place, candidate in enumerate(event.get("candidates") or ()):
             result["step"].append(step)
-            result["kind"].append(str(candidate.get("kind")))
+            pruned = event.get("edit") == "prune_neurons"
+            result["kind"].append("pruned" if pruned else str(candidate.get("kind")))
             result["layer"].append(known.target(candidate))
             result["ratio"].append(short(candidate.get("ratio")))
             result["accepted"].append(bool(event.get("accepted")) and place == 0)
+    result["words"] = words(record)
     return result
+
+
+def words(record: Record) -> list[str]:
+    """How the scores of a run came about and what they were compared with, a sentence an item."""
+    told = ["The best proposal of every site in every decision."]
+    if record.proposals == "search":
+        told.append(
+            "Each is divided by the score \u03b7_c that its map has. What is above \u03c4 can be "
+            "accepted; of several the one with the greatest gain is, and \u03b1 and the noise of "
+            "the sample must be passed, too."
+        )
+    elif record.is_densenet:
+        factor = record.spec.get("expansion", {}).get("dormant", {}).get("bud_factor")
+        bud = "" if factor is None else f" times {factor:g}"
+        told.append(
+            "Proposals are dormant: channels that are allocated but not in use, and buds, which "
+            "may become layers; the score of a bud is the mean over its channels. Each is divided "
+            "by the score \u03b7 of all maps together. A channel above \u03c4 that passes "
+            "\u03b1 and its noise, too, is taken into use by chance; the best bud above "
+            f"\u03c4{bud} becomes a layer. Rounds that changed nothing are recorded once an epoch."
+        )
+    else:
+        told.append(
+            "Proposals are dormant: neurons that are allocated but not in use. Each is divided by "
+            "the score \u03b7 of all maps together. What is above \u03c4 and beyond \u03b1 and its "
+            "noise is taken into use by chance. Rounds that changed nothing are recorded once an "
+            "epoch."
+        )
+    if any(event.get("edit") == "prune_neurons" for event in record.accepted):
+        told.append("A neuron was pruned where its removal costs less than that.")
+    return told

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from senn_cli.errors import RunError
-from senn_cli.report.audit import AuditedRound, audit
+from senn_cli.report.audit import UNMEASURED, AuditedRound, audit
 from senn_cli.report.plots import style
 from senn_cli.report.plots.options import Options
 from senn_cli.report.plots.series import loss_label, names
@@ -35,7 +35,8 @@ def draw(records: Sequence[Record], options: Options) -> Figure:
     if not everything:
         raise RunError(
             f"{', '.join(str(record.path) for record in records)}: no growth round added something "
-            "and had its loss measured again"
+            "and had its loss measured again",
+            hint=UNMEASURED if any(found.unmeasured for found in audits) else None,
         )
     figure = style.new_figure(options.width, min(options.width, 4.0) * 0.85 + 0.55)
     axes = figure.subplots()

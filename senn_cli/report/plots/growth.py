@@ -44,7 +44,7 @@ def draw(records: Sequence[Record], options: Options) -> Figure:
         colors=style.colours(len(found)),
         edgecolor="white",
         linewidth=0.4,
-        labels=[layer_name(track) for track in found],
+        labels=[style.plain(track.name) for track in found],
     )
     draw_insertions(axes, record)
     axes.set_xlim(steps[0], max(steps[-1], steps[0] + 1))
@@ -61,8 +61,3 @@ def stacked(record: Record, found: Sequence[Track]) -> tuple[list[int], list[lis
     changes = {step for track in found for step in track.steps}
     steps = sorted(changes | {0, record.last_step})
     return steps, [[track.width_at(step) for step in steps] for track in found]
-
-
-def layer_name(track: Track) -> str:
-    """A layer's name, with its block where it belongs to one."""
-    return style.plain(f"{track.group}, {track.name}" if track.group else track.name)

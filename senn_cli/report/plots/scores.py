@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from senn_cli.errors import RunError
+from senn_cli.report.numbering import last_numbers
 from senn_cli.report.plots import style
 from senn_cli.report.plots.options import Options
 from senn_cli.report.record import Record
-from senn_cli.report.tracks import inserted_at, starting_widths
+from senn_cli.report.tracks import tracks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DECADES = 4
 """Scores further than this from tau stand at the edge of the figure, marked as such."""
 
-_SIGNS = {"width": "o", "depth": "D"}
+_SIGNS = {"width": "o", "depth": "D", "pruned": "x"}
 _MANY = 2000  # marks from which on they become an image, so that the file stays small
 
 
@@ -31,9 +31,11 @@ class Scored:
 
     Attributes:
       step: when.
-      kind: `width`, neurons for a layer, or `depth`, a layer before it.
+      kind: `width`, neurons for a layer, `depth`, a layer before it, or `pruned`, a neuron of it
+        that was taken out: then the ratio is what its removal costs.
       layer: the layer by its number in the last architecture; None for the outputs.
-      ratio: Delta eta / eta_c, for a layer divided by its cost; None where eta_c was 0.
+      ratio: Delta eta / eta_c, for a layer divided by its cost, or for a bud by its neurons; None
+        where eta_c was 0.
       accepted: whether it is the one that was carried out.
     """
 
@@ -46,34 +48,22 @@ class Scored:
 
 def scored(record: Record) -> tuple[Scored, ...]:
     """All proposals of a run in order, their layers numbered as in the last architecture."""
-    # Marks for the layers, in their present order; an insertion puts a new one in between.
-    present: list[object] = [object() for _ in starting_widths(record)]
-    found: list[tuple[dict[str, Any], dict[str, Any], bool, object]] = []
-    for event in record.history:
+    found = []
+    for event, known in zip(record.history, last_numbers(record), strict=True):
         edit = event.get("edit")
-        if edit != "enlarge_capacity":  # it repeats no scores, but belongs to the next event
-            for place, candidate in enumerate(event.get("candidates") or ()):
-                chosen = bool(event.get("accepted")) and place == 0
-                found.append((event, candidate, chosen, _target(candidate, present)))
-        if event.get("accepted") and edit == "insert_layer":
-            present.insert(inserted_at(event), object())
-    last = {id(mark): number for number, mark in enumerate(present)}
-    return tuple(
-        Scored(
-            int(event["step"]), str(candidate.get("kind")), last.get(id(mark)),
-            candidate.get("ratio"), chosen,
-        )
-        for event, candidate, chosen, mark in found
-    )  # fmt: skip
-
-
-def _target(candidate: dict[str, Any], present: Sequence[object]) -> object:
-    """The layer that gets neurons, or that the map with a new layer leads to."""
-    number = candidate.get("layer")
-    if number is None:
-        found = re.search(r"[0-9]+$", str(candidate.get("site")))
-        number = found and int(found[0])
-    return None if number is None or number >= len(present) else present[number]
+        if edit == "enlarge_capacity":  # it repeats no scores, but belongs to the next event
+            continue
+        for place, candidate in enumerate(event.get("candidates") or ()):
+            found.append(
+                Scored(
+                    step=int(event["step"]),
+                    kind="pruned" if edit == "prune_neurons" else str(candidate.get("kind")),
+                    layer=known.target(candidate),
+                    ratio=candidate.get("ratio"),
+                    accepted=bool(event.get("accepted")) and place == 0,
+                )
+            )
+    return tuple(found)
 
 
 def draw(records: Sequence[Record], options: Options) -> Figure:
@@ -98,7 +88,8 @@ def draw(records: Sequence[Record], options: Options) -> Figure:
         if event.get("threshold") is not None
     ]
     low, high = _range([s.ratio for s in found if s.ratio], [t for _, t in thresholds])
-    layers = max((s.layer for s in found if s.layer is not None), default=-1) + 1
+    named = [style.plain(track.name) for track in tracks(record)]
+    layers = len(named)
     colours = style.colours(layers + 1)
     if layers + 1 <= len(style.COLOURS):
         colours = [*colours[:layers], style.GREY]
@@ -115,10 +106,12 @@ def draw(records: Sequence[Record], options: Options) -> Figure:
             [first - margin, *steps, last + margin], [taus[0], *taus, taus[-1]],
             color=style.BLACK, linestyle="--", linewidth=0.9, drawstyle="steps-post", gid="tau",
         )  # fmt: skip
-    axes.set_ylabel(r"score $\Delta\eta\,/\,\eta_c$")
+    # Dormant proposals are compared with the score of all maps together.
+    eta = r"\eta" if record.proposals == "dormant" else r"\eta_c"
+    axes.set_ylabel(rf"score $\Delta\eta\,/\,{eta}$")
     axes.grid(axis="y")
     style.step_axis(axes)
-    style.legend(figure, _explained(found, colours, layers, low, high))
+    style.legend(figure, _explained(found, colours, named, low, high))
     return figure
 
 
@@ -169,7 +162,7 @@ def _draw(
 
 
 def _explained(
-    found: Sequence[Scored], colours: Sequence[str], layers: int, low: float, high: float
+    found: Sequence[Scored], colours: Sequence[str], names: Sequence[str], low: float, high: float
 ) -> list[Any]:
     """Handles of the legend: colours for layers, signs for kinds, and the threshold."""
     from matplotlib.lines import Line2D
@@ -178,12 +171,12 @@ def _explained(
         usual: dict[str, Any] = {"color": style.BLACK, "markersize": 4, "markerfacecolor": "none"}
         return Line2D([], [], linestyle="none", label=label, **usual | look)
 
-    seen = {each.layer for each in found}
+    seen, layers = {each.layer for each in found}, len(names)
     shown = [layer for layer in range(layers) if layer in seen]
     if layers + 1 > len(style.COLOURS):  # a sample of a long row of shades
         shown = sorted({shown[0], shown[len(shown) // 2], shown[-1]})
     handles = [
-        mark(f"layer {n}", marker="s", color=colours[n], markerfacecolor=colours[n]) for n in shown
+        mark(names[n], marker="s", color=colours[n], markerfacecolor=colours[n]) for n in shown
     ]
     if None in seen:
         last = colours[layers]
@@ -193,6 +186,8 @@ def _explained(
         handles.append(mark("a neuron for it", marker=_SIGNS["width"]))
     if "depth" in kinds:
         handles.append(mark("a layer before it", marker=_SIGNS["depth"], markersize=3.5))
+    if "pruned" in kinds:
+        handles.append(mark("cost of a pruned one", marker=_SIGNS["pruned"]))
     handles.append(mark("accepted", marker="o", markerfacecolor=style.BLACK))
     handles.append(mark("rejected", marker="o"))
     if any(each.ratio is not None and each.ratio < low for each in found):

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 
 from senn_cli.errors import RunError
+from senn_cli.report.labels import labels
 from senn_cli.report.plots.style import plain
 from senn_cli.report.record import Record
 
@@ -67,15 +68,8 @@ def mean(values: Sequence[float]) -> float:
 
 
 def names(records: Sequence[Record]) -> list[str]:
-    """A short name for every run that tells it from the others: its spec's, seed, or directory."""
-    specs = [record.name for record in records]
-    seeds = [f"seed {record.spec.get('seed')}" for record in records]
-    both = [f"{name}, {seed}" for name, seed in zip(specs, seeds, strict=True)]
-    same = len(set(specs)) == 1 and len(records) > 1
-    for choice in (seeds, both) if same else (specs, both):
-        if len(set(choice)) == len(records):
-            return [plain(text) for text in choice]
-    return [plain(record.path.name) for record in records]
+    """A short name for every run that tells it from the others, as a figure can show it."""
+    return [plain(text) for text in labels(records, seeds_alone=True)]
 
 
 def experiments(records: Sequence[Record]) -> list[list[Record]]:

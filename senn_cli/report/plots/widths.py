@@ -71,9 +71,9 @@ def draw(records: Sequence[Record], options: Options) -> Figure:
     for axes in panels:
         axes.grid(axis="y")
         axes.set_xlim(0, max(1, record.last_step) / length)
-    if len(blocks) > 1:  # the layers of every block are numbered anew: first, second ...
+    if len(blocks) > 1:  # the layers of every block are numbered anew
         for place, line in enumerate(handles):
-            line.set_label(f"layer {place + 1} of a block")
+            line.set_label(f"layer {place} of a block")
     if len(handles) > _LISTED:
         handles = [handles[0], handles[len(handles) // 2], handles[-1]]
     panels[-1].set_xlabel("epoch")

@@ -8,7 +8,7 @@ from senn_cli.cli.inspection import pages
 from senn_cli.cli.inspection.pages import MOST_ROWS
 from senn_cli.cli.inspection.screen import Line, Screen
 from senn_cli.report.record import read_record
-from tests.handmade import added, checkpoint, event, row, run_directory
+from tests.handmade import added, checkpoint, dense_run, event, row, run_directory
 
 WIDE = Screen(1000, "utf-8")
 
@@ -85,3 +85,12 @@ def test_a_run_without_growth_says_why_not_on_request(tmp_path: Path) -> None:
     assert [line for line in lines if line.endswith("because")]
     static = run_directory(tmp_path / "b", metrics=[row(10, [2])])
     assert texts(pages.history(read_record(static), WIDE)) == ["History: nothing has grown"]
+
+
+def test_room_is_no_decision_of_its_own(tmp_path: Path) -> None:
+    lines = texts(pages.overview(read_record(dense_run(tmp_path / "dense")), WIDE))
+    # Channels, a layer and two prunings; two rejections; not the enlarged capacity.
+    assert "History: 4 accepted of 6 decisions" in lines
+    assert any(line.startswith("made by") and "dormant proposals" in line for line in lines)
+    (row,) = [line for line in lines if line.lstrip().startswith("80  block 1 layer 1")]
+    assert row.split()[5:9] == ["-1", "neuron", "0.0625", "-0.002"]

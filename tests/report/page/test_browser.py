@@ -12,7 +12,7 @@ import pytest
 
 from senn_cli.report.page.assemble import page
 from senn_cli.report.record import read_record
-from tests.handmade import event, inserted, row, run_directory
+from tests.handmade import dense_run, event, inserted, row, run_directory
 from tests.report.page.browser import Browser, chromium, programs
 from tests.report.page.made import grown_run, long_run
 
@@ -246,4 +246,33 @@ def test_ten_thousand_decisions_stay_quick(browser: Browser, tmp_path: Path) -> 
     browser.run("document.querySelectorAll('.pager button')[1].click()")
     assert browser.run(total).endswith("51–100 of 10,000")
     assert browser.run("return document.querySelectorAll('*').length") < 3000
+    assert_quiet(browser)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_densenet_that_grew_and_was_pruned(browser: Browser, tmp_path: Path, width: int) -> None:
+    opened(browser, tmp_path, dense_run(tmp_path / "dense"))
+    browser.view(width)
+    assert browser.run(FAULTS) == []
+    keys = "return [...document.querySelectorAll(arguments[0])].map((each) => each.dataset.key)"
+    names = ["block 0 layer 0", "block 1 layer 0", "block 1 layer 1"]
+    assert browser.run(keys, "#growth .legend button") == names
+    # Nothing was proposed for the inserted layer; the others keep their colours.
+    assert browser.run(keys, "#scores .legend button") == [names[0], names[2]]
+    colours = "return document.querySelector(arguments[0]).getAttribute('style')"
+    for place in ("#growth", "#scores"):
+        shown = browser.run(colours, f"{place} .legend [data-key='{names[2]}'] rect")
+        assert shown == "fill:var(--c2)"
+    text = "return document.querySelector(arguments[0]).textContent"
+    assert "do not measure the loss" in browser.run(text, "#gains")
+    assert "tracking curvature" in browser.run(text, "#seconds")
+    assert browser.run(CELLS, "what").count("pruned 1 neuron") == 2
+    last = browser.run(
+        "const chart = document.querySelector('#growth .chart svg'); chart.focus();"
+        "const key = {key: 'ArrowRight', bubbles: true};"
+        "for (let k = 0; k < 3; k++) chart.dispatchEvent(new KeyboardEvent('keydown', key));"
+        "return document.querySelector('.tooltip').innerText"
+    )
+    assert "predicted change of the loss +0.002, came to +0.003" in last
+    assert "came to +0.0005" in last
     assert_quiet(browser)

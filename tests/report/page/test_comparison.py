@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from senn_cli.report.page.comparison import comparison, differences, labels
+from senn_cli.report.page.comparison import comparison, differences
 from senn_cli.report.record import Record
 from tests.handmade import record, row
 
@@ -12,14 +12,6 @@ from tests.handmade import record, row
 def run(path: str, name: str = "a", seed: int = 0, **more: Any) -> Record:
     spec = {"name": name, "seed": seed, "network": {"hidden": [2]}}
     return replace(record(metrics=[row(10, [2])]), path=Path(path), spec=spec, **more)
-
-
-def test_names_are_as_short_as_they_can_be() -> None:
-    assert labels([run("/x/1", "a"), run("/x/2", "b")]) == ["a", "b"]
-    assert labels([run("/x/1", seed=1), run("/x/2", seed=2)]) == ["a, seed 1", "a, seed 2"]
-    assert labels([run("/x/1"), run("/x/2")]) == ["1", "2"]
-    assert labels([run("/x/r"), run("/y/r")]) == ["/x/r, step 10", "/y/r, step 10"]
-    assert labels([run("/x/r")]) == ["a"]
 
 
 def test_the_table_has_every_figure_that_some_run_has() -> None:

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from senn_cli.report.audit import audit
+from senn_cli.report.numbering import Numbers, last_numbers
 from senn_cli.report.page.decisions import decisions, what, where
-from senn_cli.report.page.layers import Numbers, last_numbers
 from senn_cli.report.timeline import entry_of
 from tests.handmade import added, event, inserted, record
 

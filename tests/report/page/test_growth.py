@@ -3,8 +3,8 @@ from __future__ import annotations
 from typing import Any
 
 from senn_cli.report.audit import audit
+from senn_cli.report.numbering import last_numbers
 from senn_cli.report.page.growth import layers, rounds
-from senn_cli.report.page.layers import last_numbers
 from tests.handmade import added, event, inserted, record, row
 
 
@@ -37,6 +37,8 @@ def test_like_edits_of_a_round_are_one_line() -> None:
             "ratios": [2.0, 4.0],
             "tau": 0.5,
             "reason": "because",
+            "predicted": None,
+            "realised": None,
         }
     ]
     assert (found["step"], found["marks"], found["hidden"]) == (10, ["neurons"], [4])

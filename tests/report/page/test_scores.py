@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from senn_cli.report.page.layers import last_numbers
+from senn_cli.report.numbering import last_numbers
 from senn_cli.report.page.scores import scores
 from tests.handmade import added, event, inserted, record
 

@@ -7,7 +7,8 @@ import pytest
 from senn_cli.report.plots import scores
 from senn_cli.report.plots.options import Options
 from senn_cli.report.plots.scores import Scored
-from senn_cli.report.record import Record
+from senn_cli.report.record import Record, read_record
+from tests.handmade import dense_run
 from tests.report.plots.made import candidate, event, legend_texts, lines, made_run, xy
 
 
@@ -77,3 +78,15 @@ def test_an_unknown_site_is_nobody_in_particular(site: str | None, tmp_path: Pat
     history = [event(5, None, [4], candidates=[{"kind": "width", "site": site, "ratio": 2.0}])]
     (found,) = scores.scored(made_run(tmp_path / "r", history=history))
     assert found.layer is None
+
+
+def test_a_densenet_has_names_of_blocks_and_costs_of_prunings(tmp_path: Path) -> None:
+    figure = scores.draw([read_record(dense_run(tmp_path / "dense"))], Options())
+    texts = legend_texts(figure)
+    # Nothing was proposed for the layer that came last.
+    assert texts[:2] == ["block 0 layer 0", "block 1 layer 1"]
+    assert "cost of a pruned one" in texts
+    (line,) = lines(figure, "scores-pruned-0-accepted-within")
+    assert xy(line) == [(80, 0.03125)]
+    # The score is compared with that of all maps, not with that of one.
+    assert figure.axes[0].get_ylabel() == r"score $\Delta\eta\,/\,\eta$"

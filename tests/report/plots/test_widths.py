@@ -40,5 +40,5 @@ def test_a_panel_a_block(record: Record, monkeypatch: pytest.MonkeyPatch) -> Non
     assert [axes.get_ylabel() for axes in figure.axes[1:]] == [
         f"block {block}\nneurons" for block in range(3)
     ]
-    assert legend_texts(figure) == [f"layer {n} of a block" for n in (1, 2, 3)]
+    assert legend_texts(figure) == [f"layer {n} of a block" for n in (0, 1, 2)]
     assert_readable(figure)

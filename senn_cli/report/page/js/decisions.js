@@ -40,7 +40,7 @@ function decisionsSection(run, prefix) {
   let places = everything;
 
   const heads = columns.map(([key, text, form]) => el("th", { scope: "col", class: form ? "number" : null, "aria-sort": "none", "data-key": key },
-    el("button", { type: "button", onclick: () => sortBy(key) }, formula(text))));
+    el("button", { type: "button", onclick: () => sortBy(key) }, formula(run.dormant ? text.replace("_c", "") : text))));
   const body = el("tbody");
   const told = el("span", { role: "status" });
   const back = el("button", { type: "button", onclick: () => turn(-1) }, "Previous");
@@ -88,7 +88,8 @@ function decisionsSection(run, prefix) {
 
   show();
   return section(`${prefix}decisions`, title,
-    el("p", { class: "soft" }, "Gains are in units of the loss; the realised one is that of the whole round and stands on its last edit."),
+    el("p", { class: "soft" }, "Gains are in units of the loss. The realised one is that of the whole round and stands on its last edit" +
+      (log.what.some((text) => text.startsWith("pruned")) ? "; of a pruning both are what the loss falls by at once, negative where it rises, and its \u0394\u03b7 is what the removal costs." : ".")),
     el("div", { class: "tools" },
       choice("Which decisions", [["all", `all ${whole(total)}`], ["accepted", `accepted ${whole(accepted)}`], ["rejected", `rejected ${whole(total - accepted)}`]], "all", (which) => {
         state.which = which;

@@ -46,7 +46,13 @@ function roundLines(run, round) {
     if (edit.ratios.length) {
       const [low, high] = edit.ratios.map((ratio) => number(ratio));
       const score = low === high ? high : `${low} to ${high}`;
-      lines.push([`\u0394\u03b7/\u03b7_c ${score}${edit.tau === null ? "" : ` against \u03c4 = ${number(edit.tau)}`}`, "weak"]);
+      lines.push([`${scoreSign(run)} ${score}${edit.tau === null ? "" : ` against \u03c4 = ${number(edit.tau)}`}`, "weak"]);
+    }
+    if (edit.predicted !== null) {
+      // A gain is what the loss falls by; of a pruning people expect what it rises by.
+      const change = (gain) => (gain > 0 ? number(-gain) : `+${number(Math.abs(gain))}`);
+      const came = edit.realised === null ? "" : `, came to ${change(edit.realised)}`;
+      lines.push([`predicted change of the loss ${change(edit.predicted)}${came}`, "weak"]);
     }
     const last = edit.ratios[0] !== edit.ratios[1];
     if (edit.reason) lines.push([`why${last ? ", of the last one" : ""}: ${edit.reason}`, "weak"]);

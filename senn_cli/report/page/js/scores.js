@@ -1,5 +1,6 @@
 // The score of every site in every round against tau, on a logarithmic axis.
 const DECADES = 4; // scores further from tau than that stand at the edge
+const SIGNS = { width: "circle", depth: "diamond", pruned: "cross" };
 
 function scoreRange(scores) {
   const centre = (scores.tau.find(([, tau]) => tau > 0) || [0, 1])[1];
@@ -14,9 +15,16 @@ function tauText(scores) {
   return low === high ? `\u03c4 = ${low}` : `\u03c4 from ${low} to ${high}`;
 }
 
-function siteText(scores, k) {
+// What a score is divided by: that of the map, or for dormant proposals that of all maps.
+function scoreSign(run) {
+  return run.dormant ? "\u0394\u03b7/\u03b7" : "\u0394\u03b7/\u03b7_c";
+}
+
+function siteText(run, k) {
+  const { scores } = run;
   const layer = scores.layer[k];
-  const target = layer === null ? "the outputs" : `layer ${layer}`;
+  const target = layer === null ? "the outputs" : run.layers[layer].name;
+  if (scores.kind[k] === "pruned") return `a neuron of ${target}, pruned`;
   return scores.kind[k] === "depth" ? `a layer before ${target}` : `neurons for ${target}`;
 }
 
@@ -28,7 +36,7 @@ function scoresChart(run, off) {
   return chart("Scores of all sites over the training against the threshold", (width) => {
     const last = Math.max(1, Math.min(run.last, Math.ceil(1.05 * greatest(scores.step))));
     const x = linear(0, unitOf(run, last)), y = logarithmic(low / 1.9, high * 1.9);
-    const frame = axes({ width, height: 260, x, y, yTitle: "score \u0394\u03b7/\u03b7_c, logarithmic", xTitle: unitTitle() });
+    const frame = axes({ width, height: 260, x, y, yTitle: `score ${scoreSign(run)}, logarithmic`, xTitle: unitTitle() });
     const places = scores.ratio.map((ratio, k) => [
       frame.px(unitOf(run, scores.step[k])),
       frame.py({ up: high * 1.4, down: low / 1.4, "": ratio }[edge(ratio)]),
@@ -36,10 +44,10 @@ function scoresChart(run, off) {
     const groups = new Map();
     const shown = [];
     places.forEach((place, k) => {
-      const key = scores.layer[k] === null ? "outputs" : `layer ${scores.layer[k]}`;
+      const key = scores.layer[k] === null ? "outputs" : run.layers[scores.layer[k]].name;
       if (off.has(key)) return;
       shown.push(k);
-      const shape = edge(scores.ratio[k]) || (scores.kind[k] === "depth" ? "diamond" : "circle");
+      const shape = edge(scores.ratio[k]) || (SIGNS[scores.kind[k]] || "circle");
       const name = `${scores.accepted[k] ? 1 : 0}|${shape}|${scores.layer[k]}`;
       if (!groups.has(name)) groups.set(name, []);
       groups.get(name).push(place);
@@ -71,13 +79,13 @@ function scoresChart(run, off) {
       (place) => {
         const k = shown[place];
         const tau = scores.tau[lastUpTo(scores.tau.map(([step]) => step), scores.step[k])];
-        const ratio = scores.ratio[k] === null ? "infinite, \u03b7_c was 0" : number(scores.ratio[k]);
+        const ratio = scores.ratio[k] === null ? "infinite, \u03b7 was 0" : number(scores.ratio[k]);
         return {
           x: places[k][0], y: places[k][1], ring: true,
           lines: [
             [stepText(run, scores.step[k]), "strong"],
-            [siteText(scores, k)],
-            [`score \u0394\u03b7/\u03b7_c ${ratio}${tau ? ` against \u03c4 = ${number(tau[1])}` : ""}`],
+            [siteText(run, k)],
+            [`${scores.kind[k] === "pruned" ? "removal cost" : "score"} ${scoreSign(run)} ${ratio}${tau ? ` against \u03c4 = ${number(tau[1])}` : ""}`],
             [scores.accepted[k] ? "accepted" : "not chosen", "weak"],
           ],
         };
@@ -95,10 +103,11 @@ function scoresSection(run, prefix) {
   const ink = { style: "stroke:var(--ink);stroke-width:1.5;fill:none" };
   const seen = new Set(scores.layer), kinds = new Set(scores.kind);
   const entries = run.layers.map((layer, k) => [layer, k]).filter(([, k]) => seen.has(k))
-    .map(([, k]) => ({ key: `layer ${k}`, text: `layer ${k}`, sign: swatch(colour(k, run.layers.length)) }));
+    .map(([, k]) => ({ key: run.layers[k].name, text: run.layers[k].name, sign: swatch(colour(k, run.layers.length)) }));
   if (seen.has(null)) entries.push({ key: "outputs", text: "outputs", sign: swatch(OUTPUTS) });
   if (kinds.has("width")) entries.push({ text: "neurons for it", sign: glyph("circle", ink) });
   if (kinds.has("depth")) entries.push({ text: "a layer before it", sign: glyph("diamond", ink) });
+  if (kinds.has("pruned")) entries.push({ text: "cost of a pruned one", sign: glyph("cross", ink) });
   entries.push({ text: "accepted", sign: glyph("circle", { style: "fill:var(--ink)" }) });
   if (scores.ratio.some((ratio) => ratio !== null && ratio < low)) entries.push({ text: "lower, or negative", sign: glyph("down", ink) });
   if (scores.ratio.some((ratio) => ratio === null || ratio > high)) entries.push({ text: "higher", sign: glyph("up", ink) });
@@ -106,7 +115,7 @@ function scoresSection(run, prefix) {
   const scored = greatest(scores.step);
   const rest = scored < 0.8 * run.last ? ` Nothing was scored after step ${whole(scored)}.` : "";
   return section(`${prefix}scores`, title,
-    el("p", { class: "soft" }, "The best proposal of every site in every round. What is above \u03c4 can be accepted; of several the one with the greatest gain is, and \u03b1 and the noise of the sample must be passed, too." + rest),
+    el("p", { class: "soft" }, formula(scores.words.join(" ") + rest)),
     legend(entries, off, () => host.redraw(true)),
     host);
 }

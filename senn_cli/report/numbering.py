@@ -1,18 +1,18 @@
 """Layers by the numbers that the last architecture gives them, for every line of a history.
 
 A history names a layer by its number at that moment, and an insertion renumbers what lies behind
-it. A page that gives every layer one colour needs the number that stays.
+it. A view that gives every layer one colour needs the number that stays.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from senn_cli.report.record import Record
-from senn_cli.report.tracks import inserted_at, starting_widths
+from senn_cli.report.tracks import inserted_at, starting_widths, tracks
 
 _SITE = re.compile(r"(?:layer|map) ([0-9]+)")
 
@@ -24,10 +24,12 @@ class Numbers:
     Attributes:
       before: the layers that the network had when the decision was taken.
       after: those that it had afterwards.
+      names: of the layers in the last architecture, by their numbers.
     """
 
     before: tuple[int, ...]
     after: tuple[int, ...]
+    names: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     def target(self, place: dict[str, Any]) -> int | None:
         """The layer of an event or candidate that gets neurons, or that a map leads to.
@@ -64,7 +66,8 @@ def last_numbers(record: Record) -> list[Numbers]:
             known[layers] = tuple(last[layer] for layer in layers)
         return known[layers]
 
-    return [Numbers(numbered(before), numbered(after)) for before, after in moments]
+    names = tuple(track.name for track in tracks(record))
+    return [Numbers(numbered(before), numbered(after), names) for before, after in moments]
 
 
 def _at(layers: Sequence[int], site: str) -> int | None:

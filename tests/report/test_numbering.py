@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from senn_cli.report.page.layers import Numbers, last_numbers
+from senn_cli.report.numbering import Numbers, last_numbers
 from tests.handmade import added, event, inserted, record
 
 
