@@ -38,9 +38,11 @@ class DormantSettings:
     growth: float
 
     def room(self, width: int, capacity: int) -> int:
-        """The capacity for `width` channels: enlarged while more than `in_use` of it is in use."""
+        """The capacity for `width` channels: enlarged while it is full, or more is than `in_use`."""
         most = self.max_width
-        while width > self.in_use * capacity and (most is None or capacity < most):
+        while (width > self.in_use * capacity or width >= capacity) and (
+            most is None or capacity < most
+        ):
             capacity = max(capacity + 1, int(np.ceil(capacity * (1.0 + self.growth))))
             capacity = capacity if most is None else min(capacity, max(most, width))
         return capacity

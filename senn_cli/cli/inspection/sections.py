@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
+from typing import Any
 
 from senn_cli.cli.inspection.columns import Column, lay_out
 from senn_cli.cli.inspection.screen import Line, Screen
@@ -42,10 +43,7 @@ def head(record: Record) -> list[Line]:
         rows.append(("test", tested(summary)))
     if known:
         rows.append((f"step {known['step']}", ", ".join(measures(known))))
-    rows += [
-        ("from", f"{found['name']} at step {found['step']}, {found['path']}")
-        for found in origins(record.path)
-    ]
+    rows += [("from", _origin(found)) for found in origins(record.path)]
     rows += [("resumed", _resumption(row)) for row in record.resumed]
     rows.append(("directory", str(record.path)))
     room = max(len(label) for label, _ in rows) + 2
@@ -161,3 +159,9 @@ def _points(record: Record, key: str) -> list[tuple[int, float]]:
 
 def _number(value: float) -> str:
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:.4g}"
+
+
+def _origin(found: Mapping[str, Any]) -> str:
+    """A link of the chain of transfers; imported weights have no step."""
+    at = "" if found["step"] is None else f" at step {found['step']}"
+    return f"{found['name']}{at}, {found['path']}"
