@@ -215,7 +215,8 @@ def gain_error(
     Of a feature without any gain: the product of two independent noises. Where each has the
     variance c / N in each of d = G n_s whitened directions, its standard deviation is
     c sqrt(d) / N. Half the difference of both has the squared length c d / (2 N) on average, which
-    is measured.
+    is measured. Where the used rows explain much of a feature its residual is not white, and the
+    error is somewhat larger than this.
 
     Args:
       consumer, groups, other: as for `dormant_gain`.

@@ -38,7 +38,7 @@ class DormantSettings:
     growth: float
 
     def room(self, width: int, capacity: int) -> int:
-        """The capacity for `width` channels: enlarged while it is full, or more is than `in_use`."""
+        """The capacity for `width` channels: more while it is full, or used beyond `in_use`."""
         most = self.max_width
         while (width > self.in_use * capacity or width >= capacity) and (
             most is None or capacity < most
