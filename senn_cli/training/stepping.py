@@ -20,19 +20,7 @@ from senn_cli.training.step import Keys, Progress, make_order, make_run_steps, m
 class RunSteps(Protocol):
     """Takes steps up to `until`; the arguments are those of `make_run_steps`."""
 
-    def __call__(
-        self,
-        shape: Any,
-        state: TrainState,
-        progress: Progress,
-        widths: jax.Array,
-        data: Arrays,
-        keys: Keys,
-        input_factor: Any,
-        until: np.int32,
-        limit: np.float32,
-        /,
-    ) -> tuple[TrainState, Progress]:
+    def __call__(self, *args: Any, **nothing: Any) -> tuple[TrainState, Progress]:
         """The state at step `until`, or where something was not finite, and the sums."""
 
     def expect(self, *args: Any) -> Callable[[], None]:
