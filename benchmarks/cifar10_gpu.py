@@ -7,7 +7,7 @@ into what is left, with the whole schedule of the learning rate within them. Pri
 accuracy, widths, events, ms a step, the share of the time per phase, and seconds of compilation.
 CIFAR-10 is downloaded, or found through SENN_DATA. On a CPU, try it with a tiny limit:
 
-    python benchmarks/cifar10_gpu.py --minutes 1 --epochs 1 --set data.subset=640 \
+    python benchmarks/cifar10_gpu.py --minutes 1 --epochs 1 --set data.subset=3200 \
         --set data.size=8 --set network.capacity.initial=16 --set network.bud=4
 """
 
@@ -38,7 +38,10 @@ def run(epochs: int, overrides: list[str], root: Path) -> tuple[dict[str, Any], 
 def edits(path: Path) -> dict[str, int]:
     """How many accepted edits of each kind the history has."""
     counts: dict[str, int] = {}
-    for line in (path / "history.jsonl").read_text().splitlines():
+    history = path / "history.jsonl"
+    if not history.exists():  # too few steps for a round
+        return counts
+    for line in history.read_text().splitlines():
         event = json.loads(line)
         if event["accepted"]:
             amount = event.get("neurons", 1) if event["edit"] == "add_neurons" else 1

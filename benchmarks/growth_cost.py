@@ -87,10 +87,10 @@ def main() -> None:
     """Measures and prints."""
     assert __doc__ is not None
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--size", type=int, default=16)
-    parser.add_argument("--channels", type=int, default=32)
+    parser.add_argument("--size", type=int, default=32)
+    parser.add_argument("--channels", type=int, default=128)
     parser.add_argument("--blocks", type=int, default=3)
-    parser.add_argument("--bud", type=int, default=16)
+    parser.add_argument("--bud", type=int, default=64)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--every", type=int, default=10, help="steps between two looks")
     parser.add_argument("--rounds", type=int, default=20, help="steps between two growth rounds")
