@@ -95,7 +95,7 @@ def test_growth_goes_on_from_it(folder: Path) -> None:
     shown = senn("inspect", "run")
     assert shown.exit_code == 0
     chain = [line for line in shown.stdout.splitlines() if line.startswith("from ")]
-    assert [line.split()[1] for line in chain] == ["other.npz", "net"]
+    assert [line.split()[1].rstrip(",") for line in chain] == ["other.npz", "net"]
     assert chain[0].endswith(str(folder / "other.npz"))
 
 
