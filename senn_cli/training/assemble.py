@@ -154,7 +154,6 @@ def for_images(spec: Spec, optimizer: Optimizer, batch: int, per_epoch: int) -> 
         stride=section.stride,
         vectors=section.vectors,
         slow=spec.expansion.dormant.slow if spec.grows else None,
-        batch=batch,
     )
     return replace(optimizer, tracking=tracking, solver=settings if natural else None)
 

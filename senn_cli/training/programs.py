@@ -118,7 +118,7 @@ class Program:
         """What compiles the function for such arguments; a call in the meantime waits for it.
 
         Args:
-          args: as for a call, with `jax.ShapeDtypeStruct` for arrays that do not exist yet.
+          args: as for a call, or `jax.ShapeDtypeStruct` for arrays that do not exist yet.
 
         Returns:
           A function to run in another thread.
@@ -128,10 +128,12 @@ class Program:
             return lambda: None
         promised: Future[Any] = Future()
         self._expected[key] = promised
+        # Shapes alone: the arrays may have been donated by the time the thread comes to them.
+        shapes = [a if i in self.static else jax.tree.map(_shape_of, a) for i, a in enumerate(args)]
 
         def work() -> None:
             try:
-                promised.set_result(self._jitted.lower(*args).compile())
+                promised.set_result(self._jitted.lower(*shapes).compile())
             except BaseException as error:
                 promised.set_exception(error)
 
@@ -151,3 +153,7 @@ class Program:
             self.ledger.compiled[self.name] = self.ledger.compiled.get(self.name, 0) + 1
         dynamic = [a for i, a in enumerate(args) if i not in self.static]
         return self._executables[key](*dynamic)
+
+
+def _shape_of(array: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(array.shape, array.dtype)

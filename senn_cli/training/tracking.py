@@ -42,7 +42,6 @@ class Tracking:
       stride: one position of an image in stride^2 counts for A.
       vectors: rank-one updates a look, for that method.
       slow: rate a step of the averaged gradients; None where nothing is scored.
-      batch: examples of a training step.
     """
 
     settings: TrackSettings
@@ -51,7 +50,6 @@ class Tracking:
     stride: int
     vectors: int
     slow: float | None
-    batch: int
 
     @property
     def bud_rate(self) -> float:

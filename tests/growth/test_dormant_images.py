@@ -39,7 +39,7 @@ NET = architecture((5, 5, 1), 2, [[(2, 3), (1, 2)], [(2, 3)]], bud=1)
 # No moving average: the inverses below are those of the moments as they are.
 TRACKING = Tracking(
     settings=TrackSettings(damping=1e-2, moving_average=0.0, invert_every=1),
-    every=1, samples=256, stride=1, vectors=2, slow=0.05, batch=256,
+    every=1, samples=256, stride=1, vectors=2, slow=0.05,
 )  # fmt: skip
 
 scored = jax.jit(image_scores, static_argnums=(0, 1))
@@ -223,7 +223,7 @@ def test_errors_are_the_standard_deviations_of_gains_that_are_noise(double: None
 WIDE = architecture((6, 6, 1), 3, [[(3, 6)], [(3, 6)]], bud=2)
 LONG = Tracking(
     settings=TrackSettings(damping=1e-2, moving_average=0.95, invert_every=1),
-    every=1, samples=256, stride=1, vectors=2, slow=0.02, batch=256,
+    every=1, samples=256, stride=1, vectors=2, slow=0.02,
 )  # fmt: skip
 LOOKS = 30
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -23,9 +22,9 @@ from senn_cli.growth.search import DepthSearch, WidthSearch
 from senn_cli.growth.senn import SennPolicy
 from senn_cli.growth.settings import SennSettings
 from senn_cli.growth.surgery import edit_parameters
-from senn_cli.training.arrays import Arrays
 from senn_cli.training.network import capacity_edits
 from senn_cli.training.programs import Ledger
+from tests.views import view_of
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 
@@ -108,25 +107,8 @@ class Problem:
 
     def view(self, shape: Any = None, params: Any = None, **changes: Any) -> View:
         shape = self.shape if shape is None else shape
-        host = (self.x, self.y, np.zeros(INPUTS), np.ones(INPUTS), np.zeros(2), np.ones(2))
-        data = Arrays(*(jnp.asarray(v, jnp.float32) for v in host))
-        fixed: dict[str, Any] = {
-            "seed": 0,
-            "step": 0,
-            "asked": 0,
-            "added": 0,
-            "every": 1,
-            "per_epoch": 1,
-            "layer_allowed": True,
-            "input_spectrum": None,
-        }
-        return View(
-            architecture=shape,
-            params=jax.device_put(self.params if params is None else params),
-            widths=jnp.asarray(shape.widths, jnp.int32),
-            data=data,
-            **{**fixed, **changes},
-        )
+        params = self.params if params is None else params
+        return view_of(shape, params, self.x, self.y, **changes)
 
     def apply(self, decisions: tuple[Decision, ...]) -> list[tuple[Any, Any]]:
         """The network before and after every edit."""

@@ -28,7 +28,7 @@ from tests.densenets import architecture
 NET = architecture((5, 5, 1), 3, [[(2, 4)], [(2, 3), (2, 2)]], bud=2)
 RATE = 0.1
 SETTINGS = TrackSettings(damping=1e-2, moving_average=0.9, invert_every=1)
-TRACKING = Tracking(settings=SETTINGS, every=4, samples=16, stride=1, vectors=2, slow=0.1, batch=16)
+TRACKING = Tracking(settings=SETTINGS, every=4, samples=16, stride=1, vectors=2, slow=0.1)
 
 
 @pytest.fixture(scope="module", autouse=True)

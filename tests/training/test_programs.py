@@ -177,3 +177,31 @@ def test_growth_within_capacity_compiles_nothing() -> None:
         turn(network)
     assert len(found) == 2, "one for the new shape of each program"
     assert ledger.compiled == {"train": 2, "evaluate": 2}
+
+
+def test_what_is_expected_is_compiled_from_shapes_alone() -> None:
+    """Training goes on meanwhile, and donates the arrays that were named."""
+    ledger = Ledger()
+    program = Program("f", lambda n, x: n * x, ledger, static=(0,), donate=(1,))
+    x = jnp.arange(3.0)
+    work = program.expect(2, x)
+    x.delete()
+    work()
+    (promised,) = program._expected.values()
+    assert promised.exception() is None
+    assert ledger.compilations == 0
+    np.testing.assert_array_equal(program(2, jnp.arange(3.0)), [0.0, 2.0, 4.0])
+    assert not program._expected
+    assert ledger.compiled == {"f": 1}
+    program.expect(2, jnp.arange(3.0))()  # nothing to do
+    assert not program._expected
+
+
+def test_a_call_compiles_by_itself_where_the_other_thread_failed() -> None:
+    ledger = Ledger()
+    program = Program("f", lambda x: x + 1, ledger)
+    program.expect(jnp.zeros(2))
+    (promised,) = program._expected.values()
+    promised.set_exception(RuntimeError("out of memory"))
+    np.testing.assert_array_equal(program(jnp.zeros(2)), [1.0, 1.0])
+    assert ledger.compiled == {"f": 1}

@@ -35,7 +35,7 @@ NET = architecture((6, 6, 1), 3, [[(3, 4)], [(2, 4)]], bud=2, pool="mean2s2")
 PADDED = architecture((6, 6, 1), 3, [[(3, 6)], [(2, 5)]], bud=2, pool="mean2s2")
 TRACKING = Tracking(
     settings=TrackSettings(damping=1e-2, moving_average=0.9, invert_every=1),
-    every=4, samples=64, stride=1, vectors=4, slow=0.1, batch=32,
+    every=4, samples=64, stride=1, vectors=4, slow=0.1,
 )  # fmt: skip
 
 
