@@ -10,7 +10,7 @@ from senn_cli.growth.removal import PruneSettings
 from senn_cli.growth.search import DepthSearch, WidthSearch
 from senn_cli.growth.senn import SennPolicy
 from senn_cli.growth.settings import SennSettings
-from senn_cli.growth.standing import DormantSettings
+from senn_cli.growth.standing import StandingSettings
 from senn_cli.spec.expansion import DepthSpec, ExpansionSpec, WidthSpec
 from senn_cli.training.objective import Task
 from senn_cli.training.programs import Ledger
@@ -46,7 +46,7 @@ def make_policy(spec: ExpansionSpec, task: Task, metric: Metric, ledger: Ledger)
     if spec.proposals != "dormant":  # null is `search` for these networks
         return SennPolicy(settings, compiled)
     options = spec.dormant
-    dormant = DormantSettings(options.neurons, options.activate, options.prune, options.redraw)
+    dormant = StandingSettings(options.neurons, options.activate, options.prune, options.redraw)
     return DormantNeurons(settings, dormant, compiled)
 
 

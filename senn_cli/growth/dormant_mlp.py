@@ -26,7 +26,7 @@ from senn_cli.growth.policy import Candidate, Decision, Round, Site, View
 from senn_cli.growth.reader import Reader, make_reader
 from senn_cli.growth.removal import Bar, prunings
 from senn_cli.growth.settings import SennSettings
-from senn_cli.growth.standing import Dice, DormantSettings, standing
+from senn_cli.growth.standing import Dice, StandingSettings, standing
 from senn_cli.growth.surgery import joined
 from senn_cli.nets.architecture import Architecture
 from senn_cli.randomness import numpy_generator
@@ -37,7 +37,7 @@ class DormantNeurons:
     """The policy `senn` with `proposals: dormant`, for networks of kind `mlp`."""
 
     def __init__(
-        self, settings: SennSettings, dormant: DormantSettings, compiled: Compiled
+        self, settings: SennSettings, dormant: StandingSettings, compiled: Compiled
     ) -> None:
         self.settings, self.dormant, self.compiled = settings, dormant, compiled
 

@@ -15,8 +15,9 @@ from senn_cli.growth.conv_edits import (
     RedrawChannels,
 )
 from senn_cli.growth.dormant_images import ImageScores
-from senn_cli.growth.dormant_settings import DormantSettings, joined_probability
+from senn_cli.growth.dormant_settings import DormantSettings
 from senn_cli.growth.policy import Candidate, Decision, Place, View
+from senn_cli.growth.standing import within
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.randomness import numpy_generator
 
@@ -64,7 +65,7 @@ class DormantRound:
         """New input weights for some proposals; not for the bud before layer `but`."""
         if not self.epochs:
             return
-        p = joined_probability(self.settings.redraw, self.epochs)
+        p = within(self.settings.redraw, self.epochs)
         for index, layer in enumerate(self.before.hidden):
             dormant = np.arange(layer.capacity) >= layer.width
             self.fresh[index] = dormant & self._drawn(f"redraw {index}", p, layer.capacity)
@@ -96,7 +97,7 @@ class DormantRound:
         s = self.settings
         if not s.width:
             return
-        p = joined_probability(s.activate, self.view.every)
+        p = within(s.activate, self.view.every)
         found: list[tuple[float, int, int]] = []
         for index, gain in enumerate(self.scores.gains):
             taken = self._passes(gain, self.scores.errors[index]) & ~self.fresh[index]
@@ -121,7 +122,7 @@ class DormantRound:
 
     def _prunings(self) -> Iterator[Decision]:
         s = self.settings
-        p = joined_probability(s.prune, self.view.every)
+        p = within(s.prune, self.view.every)
         found: list[tuple[float, int, int]] = []
         for index, cost in enumerate(self.scores.costs):
             width = self.before.hidden[index].width

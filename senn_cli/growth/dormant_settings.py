@@ -73,8 +73,3 @@ class DormantSettings:
             and (self.max_width is None or architecture.bud <= self.max_width)
             and (self.max_hidden is None or width <= self.max_hidden)
         )
-
-
-def joined_probability(p: float, times: int) -> float:
-    """That something with probability `p` happens in at least one of `times` trials."""
-    return float(-np.expm1(times * np.log1p(-p))) if p < 1.0 else float(times > 0)

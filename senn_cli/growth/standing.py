@@ -22,7 +22,7 @@ from senn_cli.randomness import numpy_generator
 
 
 @dataclass(frozen=True)
-class DormantSettings:
+class StandingSettings:
     """Options of standing proposals.
 
     Attributes:
@@ -40,7 +40,8 @@ class DormantSettings:
 
 def within(probability: float, steps: int) -> float:
     """The probability that what happens with `probability` a step happens in `steps` steps."""
-    return 1.0 - (1.0 - probability) ** steps
+    # Summed over the step at which it happens first: precise for small probabilities, too.
+    return float(sum(probability * (1.0 - probability) ** step for step in range(steps)))
 
 
 def last_redraws(seed: int, layer: int, slots: int, epoch: int, probability: float) -> np.ndarray:
@@ -57,7 +58,7 @@ def last_redraws(seed: int, layer: int, slots: int, epoch: int, probability: flo
 
 
 def standing(
-    settings: DormantSettings, architecture: Architecture, seed: int, layer: int, epoch: int
+    settings: StandingSettings, architecture: Architecture, seed: int, layer: int, epoch: int
 ) -> Neurons:
     """The proposals of hidden layer `layer` in `epoch`, from the initial distribution.
 
@@ -92,7 +93,7 @@ class Dice(NamedTuple):
     prune: list[np.ndarray]
 
     @classmethod
-    def thrown(cls, settings: DormantSettings, view: View, *, prunes: bool) -> Dice:
+    def thrown(cls, settings: StandingSettings, view: View, *, prunes: bool) -> Dice:
         """The dice of the round that `view` is of."""
 
         def chosen(purpose: str, layer: int, count: int, probability: float) -> np.ndarray:

@@ -22,7 +22,7 @@ from senn_cli.growth.reader import Reader, Shares, make_reader
 from senn_cli.growth.removal import PruneSettings
 from senn_cli.growth.search import WidthSearch
 from senn_cli.growth.settings import SennSettings
-from senn_cli.growth.standing import Dice, DormantSettings, standing
+from senn_cli.growth.standing import Dice, StandingSettings, standing
 from senn_cli.growth.surgery import edit_parameters
 from senn_cli.nets.architecture import Architecture
 from senn_cli.training.network import capacity_edits
@@ -49,7 +49,7 @@ SETTINGS = SennSettings(
     max_layers=None,
     singular_floor=0.1,
 )
-DORMANT = DormantSettings(neurons=12, activate=1.0, prune=1.0, redraw=0.5)
+DORMANT = StandingSettings(neurons=12, activate=1.0, prune=1.0, redraw=0.5)
 
 
 def with_proposals(seed: int, shares: Shares, count: int = 5) -> Reader:
@@ -189,7 +189,7 @@ def compiled() -> Compiled:
 
 @pytest.fixture(scope="module")
 def decide(compiled: Compiled) -> Decide:
-    def run(view: View, dormant: DormantSettings = DORMANT, **changes: Any) -> Round:
+    def run(view: View, dormant: StandingSettings = DORMANT, **changes: Any) -> Round:
         return DormantNeurons(replace(SETTINGS, **changes), dormant, compiled).decide(view)
 
     return run
@@ -302,7 +302,7 @@ def likely(count: int, trials: int, probability: float) -> bool:
 
 
 def test_dice_have_the_given_probabilities(planted: Planted) -> None:
-    options = DormantSettings(neurons=30, activate=0.02, prune=0.05, redraw=0.0)
+    options = StandingSettings(neurons=30, activate=0.02, prune=0.05, redraw=0.0)
     counts = np.zeros(4, int)
     for seed in range(400):
         dice = Dice.thrown(options, planted.view(seed=seed, step=8, every=4), prunes=True)

@@ -19,8 +19,9 @@ from senn_cli.growth.conv_edits import (
 )
 from senn_cli.growth.dormant_images import ImageScores
 from senn_cli.growth.dormant_round import DormantRound
-from senn_cli.growth.dormant_settings import DormantSettings, joined_probability
+from senn_cli.growth.dormant_settings import DormantSettings
 from senn_cli.growth.policy import Decision, View
+from senn_cli.growth.standing import within
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.densenet_initial import initial_masks
 from tests.densenets import architecture
@@ -173,16 +174,16 @@ def test_probabilities_of_a_step_are_joined(every: int) -> None:
         drawn["activate"] += len(edits(result, ActivateChannels))
         drawn["prune"] += len(edits(result, PruneChannel))
     joined = 1 - (1 - p) ** every
-    assert joined_probability(p, every) == pytest.approx(joined, rel=1e-9)
+    assert within(p, every) == pytest.approx(joined, rel=1e-9)
     low, high = binom.ppf([1e-6, 1 - 1e-6], rounds, joined)
     for count in drawn.values():
         assert low <= count <= high
 
 
 def test_joined_probabilities_at_the_ends() -> None:
-    assert joined_probability(0.0, 7) == 0.0 and joined_probability(1.0, 7) == 1.0
-    assert joined_probability(1.0, 0) == 0.0 and joined_probability(0.3, 0) == 0.0
-    assert joined_probability(1e-12, 10) == pytest.approx(1e-11, rel=1e-6)
+    assert within(0.0, 7) == 0.0 and within(1.0, 7) == 1.0
+    assert within(1.0, 0) == 0.0 and within(0.3, 0) == 0.0
+    assert within(1e-12, 10) == pytest.approx(1e-11, rel=1e-6)
 
 
 EVERYTHING = {(i, c): 0.2 + 0.01 * c for i, h in enumerate(NET.hidden) for c in range(h.width, 8)}

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from senn_cli.growth.standing import DormantSettings, last_redraws, standing, within
+from senn_cli.growth.standing import StandingSettings, last_redraws, standing, within
 from senn_cli.nets.architecture import Architecture, Layer
 
-SETTINGS = DormantSettings(neurons=50, activate=0.1, prune=0.1, redraw=0.3)
+SETTINGS = StandingSettings(neurons=50, activate=0.1, prune=0.1, redraw=0.3)
 NET = Architecture(4, 2, (Layer(5, 8, "rational"), Layer(3, 8, "tanh")))
 
 
