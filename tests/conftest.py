@@ -31,8 +31,14 @@ _CACHE = pytest.StashKey[str]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Gives all processes of this session one fresh cache of compiled programs."""
+    """Gives all processes of this session one fresh cache of compiled programs.
+
+    Whoever runs the same tests again and again can keep it: SENN_TESTS_CACHE names its place.
+    """
     if hasattr(config, "workerinput"):  # a worker of pytest-xdist inherits its parent's
+        return
+    if kept := os.environ.get("SENN_TESTS_CACHE"):
+        os.environ["SENN_CACHE_DIR"] = kept
         return
     config.stash[_CACHE] = tempfile.mkdtemp(prefix="senn-tests-")
     os.environ["SENN_CACHE_DIR"] = config.stash[_CACHE]
