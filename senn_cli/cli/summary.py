@@ -61,7 +61,7 @@ def result_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("hidden sizes", widths(hidden) if hidden is not None else None),
         ("parameters", _count(summary.get("parameters"))),
         ("growth events", _count(summary.get("events"))),
-        ("compilations", _count(summary.get("compilations"))),
+        ("compilations", _compilations(summary)),
         ("trained for", length or None),
         ("run directory", summary.get("run_directory") or None),
     ]
@@ -100,6 +100,12 @@ def second_rows(seconds: Mapping[str, float]) -> list[tuple[str, str, str]]:
 
 def _number(value: float | None) -> str | None:
     return None if value is None else f"{value:.4g}"
+
+
+def _compilations(summary: Mapping[str, Any]) -> str | None:
+    """Such as `17, 12 of them from the cache`; runs of before hits were counted tell the first."""
+    count, hits = _count(summary.get("compilations")), summary.get("cache_hits")
+    return count if count is None or hits is None else f"{count}, {hits:,} of them from the cache"
 
 
 def _count(value: int | None) -> str | None:

@@ -10,6 +10,8 @@ from typing import Any
 
 import jax
 
+from senn_cli.training.compilation import compiled
+
 PHASES = ("train", "track", "score", "surgery", "compile", "evaluate", "save")
 
 
@@ -25,6 +27,10 @@ class Ledger:
     Args:
       clock: seconds, monotonic.
       announce: told the name of every phase that is entered.
+
+    Attributes:
+      compiled: how many compilations each program needed, by its name.
+      cache_hits: how many of them the compilation cache on the disk spared.
     """
 
     def __init__(
@@ -36,6 +42,7 @@ class Ledger:
         self.started = clock()
         self.seconds: dict[str, float] = dict.fromkeys(PHASES, 0.0)
         self.compiled: dict[str, int] = {}
+        self.cache_hits = 0
         self.earlier = 0.0  # seconds of the run before this process
         self._stack: list[str] = []
         self._called_off: Callable[[], bool] = lambda: False
@@ -133,7 +140,7 @@ class Program:
 
         def work() -> None:
             try:
-                promised.set_result(self._jitted.lower(*shapes).compile())
+                promised.set_result(compiled(self._jitted.lower(*shapes)))
             except BaseException as error:
                 promised.set_exception(error)
 
@@ -147,9 +154,11 @@ class Program:
             with self.ledger.phase("compile"):
                 promised = self._expected.pop(key, None)
                 if promised is not None and promised.exception() is None:
-                    self._executables[key] = promised.result()
+                    executable, hit = promised.result()
                 else:
-                    self._executables[key] = self._jitted.lower(*args).compile()
+                    executable, hit = compiled(self._jitted.lower(*args))
+            self._executables[key] = executable
+            self.ledger.cache_hits += hit
             self.ledger.compiled[self.name] = self.ledger.compiled.get(self.name, 0) + 1
         dynamic = [a for i, a in enumerate(args) if i not in self.static]
         return self._executables[key](*dynamic)

@@ -199,6 +199,7 @@ def _go_to(trainer: Trainer, arrays: Mapping[str, Any], document: Mapping[str, A
         seconds = {phase: float(document["seconds"][phase]) for phase in ledger.seconds}
         total = float(document["seconds"]["total"])
         compiled = {name: int(count) for name, count in document["compiled"].items()}
+        hits = int(document.get("cache_hits", 0))  # no such line before hits were counted
         int(document["metrics_bytes"]), int(document["history_bytes"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise RunError(f"the checkpoint's document is damaged: {error!r}") from error
@@ -209,3 +210,4 @@ def _go_to(trainer: Trainer, arrays: Mapping[str, Any], document: Mapping[str, A
         ledger.seconds[phase] += spent
     for name, count in compiled.items():
         ledger.compiled[name] = ledger.compiled.get(name, 0) + count
+    ledger.cache_hits += hits

@@ -259,6 +259,7 @@ def _finish(
         "events": trainer.memory.accepted,
         "compilations": ledger.compilations,
         "compiled": dict(ledger.compiled),
+        "cache_hits": ledger.cache_hits,
         "steps": trainer.step,
         "epochs": trainer.step / trainer.timetable.per_epoch,
         "seconds": {k: round(v, 3) for k, v in ledger.seconds.items()}

@@ -154,4 +154,5 @@ class Saver:
             "history_bytes": sizes["history"],
             "seconds": dict(ledger.seconds) | {"total": ledger.total()},
             "compiled": dict(ledger.compiled),
+            "cache_hits": ledger.cache_hits,
         }

@@ -51,6 +51,11 @@ def test_a_regression_and_missing_values() -> None:
     assert result_rows({}) == []
 
 
+def test_what_the_cache_spared() -> None:
+    rows = dict(result_rows({"compilations": 1017, "cache_hits": 12}))
+    assert rows["compilations"] == "1,017, 12 of them from the cache"
+
+
 def test_shares_of_the_time() -> None:
     assert second_rows({**SECONDS, "total": 20.0}) == [
         ("train", "10.0", "50.0%"),

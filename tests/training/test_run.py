@@ -49,7 +49,7 @@ PLACE = {
 CANDIDATE = CHOSEN | {"kind", "passes"}  # and weights, where few inputs are read
 SUMMARY = {
     "name", "status", "policy", "seed", "test_accuracy", "test_loss", "hidden", "parameters",
-    "events", "compilations", "compiled", "steps", "epochs", "seconds", "run_directory",
+    "events", "compilations", "compiled", "cache_hits", "steps", "epochs", "seconds", "run_directory",
 }  # fmt: skip
 ROW = {
     "step", "epoch", "seconds", "train_loss", "validation_loss", "validation_accuracy", "hidden",
@@ -111,7 +111,8 @@ def timeless(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def lasting(summary: dict[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in summary.items() if k not in ("seconds", "run_directory", "name")}
+    passing = ("seconds", "run_directory", "name", "cache_hits")
+    return {k: v for k, v in summary.items() if k not in passing}
 
 
 def go(text: str, root: Path, *overrides: str, **options: Any) -> Run:
@@ -188,6 +189,7 @@ def test_the_summary(either: Watch) -> None:
     maps = sum((1 + a) * b for a, b in pairwise(sizes))
     assert summary["parameters"] == maps + 3 * sum(summary["hidden"])
     assert summary["compilations"] == sum(summary["compiled"].values())
+    assert 0 <= summary["cache_hits"] <= summary["compilations"]
     seconds = summary["seconds"]
     assert set(seconds) == {*PHASES, "total"}
     assert sum(seconds.values()) - seconds["total"] <= seconds["total"] + 0.01
