@@ -22,19 +22,20 @@ def test_reads_plain_and_gzipped(tmp_path: Path, packed: bool) -> None:
     assert array.tolist() == [[[1, 2, 3]], [[253, 254, 255]]]
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"<html>moved</html>", "is not an idx file"),
-        (b"", "is not an idx file"),
-        (CONTENT[:-1], r"is cut off: 6 values \(2, 1, 3\) announced, 5 found"),
-        (CONTENT + b"x", "is longer than its header says"),
-        (CONTENT[:9], "cut off within its header"),
-        (bytes([0, 0, 0x0D, 1, 0, 0, 0, 1]) + bytes(4), "type 0x0d"),
-        (gzip.compress(CONTENT)[:-9], "damaged or incomplete gzip"),
-        (b"\x1f\x8bnot really", "damaged or incomplete gzip"),
-    ],
-)
+DAMAGED = {
+    "a page": (b"<html>moved</html>", "is not an idx file"),
+    "nothing": (b"", "is not an idx file"),
+    "too short": (CONTENT[:-1], r"is cut off: 6 values \(2, 1, 3\) announced, 5 found"),
+    "too long": (CONTENT + b"x", "is longer than its header says"),
+    "no sizes": (CONTENT[:9], "cut off within its header"),
+    "floats": (bytes([0, 0, 0x0D, 1, 0, 0, 0, 1]) + bytes(4), "type 0x0d"),
+    "gzip, too short": (gzip.compress(CONTENT)[:-9], "damaged or incomplete gzip"),
+    "no gzip": (b"\x1f\x8bnot really", "damaged or incomplete gzip"),
+}
+
+
+# Ids of their own: gzip's bytes have the present second in them.
+@pytest.mark.parametrize(("content", "message"), DAMAGED.values(), ids=DAMAGED)
 def test_damaged_files_are_named(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "broken-idx3-ubyte.gz"
     path.write_bytes(content)
