@@ -8,53 +8,41 @@ import platform
 import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from senn_cli.cli.doctoring import Check, check_data, check_extras, check_reuse
 from senn_cli.cli.words import printable
 from senn_cli.runs.cache import compilation_cache
 from senn_cli.runs.environment import cpu_count, senn_version, versions
 from senn_cli.runs.files import nearest_existing, why_not_writable
 
-Outcome = Literal["ok", "warning", "failed"]
-
 LOW_DISK = 1 << 30
 """Bytes of free disk below which a warning is due."""
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing that was looked at.
-
-    Attributes:
-      name: what was looked at.
-      outcome: `ok`, `warning` (a run works, but worse) or `failed` (no run works).
-      found: what was found.
-      hint: what to do about it; empty where all is well.
-    """
-
-    name: str
-    outcome: Outcome
-    found: str
-    hint: str = ""
 
 
 def doctor(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the findings as one JSON object.")
     ] = False,
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick", help="Do not try whether the compilation cache works: some 5 seconds less."
+        ),
+    ] = False,
 ) -> None:
-    """Check the installation: versions, devices, and whether caches and runs can be written.
+    """Check the installation: versions, devices, extras, data, and whether the caches work.
 
     Ends with exit code 1 when something is missing without which no run works.
     """
-    checks = examine(Path("runs"))
+    checks = examine(Path("runs"), quick=quick)
     healthy = all(check.outcome != "failed" for check in checks)
     if as_json:
         print(json.dumps(report(checks, healthy), indent=2, ensure_ascii=True))
@@ -63,18 +51,36 @@ def doctor(
     raise typer.Exit(0 if healthy else 1)
 
 
-def examine(runs: Path) -> list[Check]:
-    """Makes all checks, in the order in which they are shown; `runs` is where runs would go."""
+def examine(runs: Path, *, quick: bool) -> list[Check]:
+    """Makes all checks, in the order in which they are shown.
+
+    Args:
+      runs: where runs would go.
+      quick: without the one that starts processes.
+    """
+    from senn_cli.data.fetch import fetchable, whereabouts
+    from senn_cli.tracking.tracker import importable
+
+    cache = check_directory("compilation cache", compilation_cache(), essential=False)
     return [
         Check("senn", "ok", senn_version()),
         check_python(sys.version_info[:3]),
         Check("platform", "ok", f"{platform.platform()}, {cpu_count()} CPU cores"),
         Check("packages", "ok", ", ".join(f"{k} {v}" for k, v in versions().items())),
         check_devices(_device_names),
-        check_directory("compilation cache", compilation_cache(), essential=False),
+        cache,
+        *([] if quick or cache.outcome != "ok" else [check_reuse(_second_process_hits)]),
         check_directory("run directory", runs, essential=True),
         check_disk(runs),
+        *check_data(fetchable(), whereabouts),
+        *check_extras(importable),
     ]
+
+
+def _second_process_hits() -> bool:
+    from senn_cli.training.cache_probe import second_process_hits
+
+    return second_process_hits()
 
 
 def check_python(version: tuple[int, ...]) -> Check:
@@ -157,7 +163,7 @@ def report(checks: list[Check], healthy: bool) -> dict[str, Any]:
 
 def print_checks(checks: list[Check], healthy: bool, console: Console) -> None:
     """Prints one row a check, each hint below its row, and a closing sentence."""
-    styles = {"ok": "green", "warning": "yellow", "failed": "bold red"}
+    styles = {"ok": "green", "absent": "dim", "warning": "yellow", "failed": "bold red"}
     table = Table.grid(padding=(0, 2))
     for _ in range(3):
         table.add_column(overflow="fold")

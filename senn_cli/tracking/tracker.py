@@ -68,7 +68,7 @@ def check_trackers(spec: Spec) -> None:
     Raises:
       UsageError: one is missing; the hint says how to install it.
     """
-    missing = [kind for kind in wanted(spec) if not _importable(kind.module)]
+    missing = [kind for kind in wanted(spec) if not importable(kind.module)]
     if missing:
         needs = " and ".join(f"track.{kind.key} needs {kind.module}" for kind in missing)
         extras = ",".join(kind.key for kind in missing)
@@ -79,7 +79,8 @@ def check_trackers(spec: Spec) -> None:
         )
 
 
-def _importable(module: str) -> bool:
+def importable(module: str) -> bool:
+    """Whether there is a package of that name; nothing is imported."""
     try:
         found = importlib.util.find_spec(module)
     except ValueError:  # imported by other means than a file

@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 
 from senn_cli.cli import doctor as module
 from senn_cli.cli.doctor import (
-    Check,
     check_devices,
     check_directory,
     check_disk,
@@ -23,6 +22,7 @@ from senn_cli.cli.doctor import (
     doctor,
     print_checks,
 )
+from senn_cli.cli.doctoring import Check
 
 app = typer.Typer()
 app.command()(doctor)
@@ -33,6 +33,8 @@ def _somewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     # Keeps JAX out of this process.
     monkeypatch.setattr(module, "_device_names", lambda: ["cpu (cpu:0)"])
+    monkeypatch.setattr(module, "_second_process_hits", lambda: True)
+    monkeypatch.delenv("SENN_DATA", raising=False)
 
 
 def test_a_healthy_machine() -> None:
@@ -49,17 +51,43 @@ def test_json() -> None:
     found = json.loads(result.stdout)
     assert found["healthy"] is True
     assert "jax" in found["packages"]
-    assert {check["name"] for check in found["checks"]} == {
+    names = {check["name"] for check in found["checks"]}
+    names -= {name for name in names if name.startswith(("extra", "downloaded"))}
+    assert names == {
         "senn",
         "python",
         "platform",
         "packages",
         "devices",
         "compilation cache",
+        "cached programs",
+        "SENN_DATA",
         "run directory",
         "free disk",
     }
     assert all(set(c) == {"name", "outcome", "found", "hint"} for c in found["checks"])
+
+
+def test_what_is_not_needed_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("senn_cli.tracking.tracker.importable", lambda name: False)
+    result = CliRunner().invoke(app, [])
+    assert result.exit_code == 0
+    assert "pip install 'senn-cli[plot]'" in result.stdout
+    assert result.stdout.endswith("All that a run needs is there.\n")
+
+
+def test_a_cache_that_is_never_reused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_second_process_hits", lambda: False)
+    result = CliRunner().invoke(app, [])
+    assert result.exit_code == 0
+    assert "38445" in result.stdout
+
+
+def test_quick_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_second_process_hits", lambda: pytest.fail("it was tried"))
+    result = CliRunner().invoke(app, ["--quick", "--json"])
+    assert result.exit_code == 0
+    assert "cached programs" not in result.stdout
 
 
 def test_no_place_for_runs_ends_with_1_and_a_hint() -> None:

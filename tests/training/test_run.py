@@ -49,7 +49,8 @@ PLACE = {
 CANDIDATE = CHOSEN | {"kind", "passes"}  # and weights, where few inputs are read
 SUMMARY = {
     "name", "status", "policy", "seed", "test_accuracy", "test_loss", "hidden", "parameters",
-    "events", "compilations", "compiled", "cache_hits", "steps", "epochs", "seconds", "run_directory",
+    "events", "compilations", "compiled", "cache_hits", "steps", "epochs", "seconds",
+    "run_directory",
 }  # fmt: skip
 ROW = {
     "step", "epoch", "seconds", "train_loss", "validation_loss", "validation_accuracy", "hidden",
