@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 from pydantic_core import InitErrorDetails
 
-from senn_cli.spec.base import AlsoAccepts, Listed, Model, fault
+from senn_cli.spec.base import AlsoAccepts, Listed, Model, Probability, fault
 from senn_cli.spec.describe import alternatives, describe
 from senn_cli.spec.suggest import closest
 
-_Probability = Annotated[float, Field(ge=0, le=1)]
-_Factor = Annotated[float, Field(gt=0)]
+_Factor = Annotated[float, Field(gt=0, le=100)]
+_FromZero = Annotated[float, Field(ge=0, le=100)]
 
 
 def _increasing(value: tuple[float, float]) -> tuple[float, float]:
@@ -28,7 +28,7 @@ def _two(value: Any) -> Any:
 
 
 _FromTo = Annotated[
-    tuple[Annotated[float, Field(ge=0)], Annotated[float, Field(ge=0)]],
+    tuple[_FromZero, _FromZero],
     AfterValidator(_increasing),
     Listed,
     BeforeValidator(_two),
@@ -39,7 +39,7 @@ class FlipSpec(Model):
     """Left and right are exchanged."""
 
     kind: Literal["flip"] = Field(description="Exchange left and right.")
-    probability: _Probability = Field(default=0.5, description="Share of images it happens to.")
+    probability: Probability = Field(default=0.5, description="Share of images it happens to.")
 
 
 class PadSpec(Model):
@@ -58,7 +58,7 @@ class RotateSpec(Model):
     degrees: Annotated[float, Field(ge=0, le=180)] = Field(
         default=20.0, description="Largest angle, in degrees, to either side."
     )
-    probability: _Probability = Field(default=0.3, description="Share of images it happens to.")
+    probability: Probability = Field(default=0.3, description="Share of images it happens to.")
 
 
 class ScaleSpec(Model):
@@ -67,7 +67,7 @@ class ScaleSpec(Model):
     kind: Literal["scale"] = Field(description="Enlarge or shrink about the centre.")
     low: _Factor = Field(default=0.8, description="Smallest factor; below 1 shrinks the picture.")
     high: _Factor = Field(default=1.2, description="Largest factor; above 1 enlarges the picture.")
-    probability: _Probability = Field(default=0.3, description="Share of images it happens to.")
+    probability: Probability = Field(default=0.3, description="Share of images it happens to.")
 
     @model_validator(mode="after")
     def _ordered(self) -> "ScaleSpec":
@@ -97,10 +97,10 @@ class ColorSpec(Model):
         description="Factors of the distance of every pixel from the image's mean, smallest and "
         "largest.",
     )
-    brightness: _Probability = Field(
+    brightness: Probability = Field(
         default=0.3, description="Most that is added or taken away, as a share of white (255)."
     )
-    probability: _Probability = Field(default=0.3, description="Share of images it happens to.")
+    probability: Probability = Field(default=0.3, description="Share of images it happens to.")
 
 
 _SIMPLE: Mapping[str, type[Model]] = MappingProxyType(
@@ -158,10 +158,11 @@ def _simple_step(value: Any) -> Any:
     return _built(value, _SIMPLE)
 
 
+_ByName = AlsoAccepts(enum=list(_SIMPLE), description="A step, its options as by default.")
 _Simple = Annotated[
     FlipSpec | PadSpec | RotateSpec | ScaleSpec | CropSpec | ColorSpec,
     BeforeValidator(_simple_step),
-    AlsoAccepts(enum=list(_SIMPLE), description="A step, its options as by default."),
+    _ByName,
 ]
 
 
@@ -169,7 +170,7 @@ class SomeSpec(Model):
     """Steps that a share of the images goes through, all of them or none."""
 
     kind: Literal["some"] = Field(description="Apply the steps below to some images alone.")
-    share: _Probability = Field(default=0.5, description="Share of images that they apply to.")
+    share: Probability = Field(default=0.5, description="Share of images that they apply to.")
     apply: Annotated[tuple[_Simple, ...], Listed] = Field(
         description="The steps, each with its own probability among these images."
     )
@@ -253,7 +254,7 @@ def _arranged(steps: tuple[StepSpec, ...]) -> tuple[StepSpec, ...]:
 
 
 Augment = Annotated[
-    tuple[Annotated[StepSpec, BeforeValidator(_step)], ...],
+    tuple[Annotated[StepSpec, BeforeValidator(_step), _ByName], ...],
     AfterValidator(_arranged),
     BeforeValidator(_steps),
     AlsoAccepts(enum=[*AUGMENTATIONS, None], description="The steps of the paper, or none."),

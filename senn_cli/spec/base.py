@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, GetJsonSchemaHandler
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
@@ -52,8 +52,42 @@ def _listed(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-Whole = Annotated[int, BeforeValidator(_integral)]
-"""An integer, also written as a real number without a fraction, such as `1e3`."""
+# Every number is bounded, so that what is meant to be huge is refused where it is written and not
+# where it does not fit. Bounds come before the validators: pydantic writes those of an `int` into
+# the JSON schema, those of a validated value under names that JSON Schema does not know.
+
+LARGEST = 2**31 - 1
+"""The largest whole number: steps and rows are counted in 32 bits."""
+
+LARGEST_REAL = 1e38
+"""The largest real number: training calculates in float32, which ends at 3.4e38."""
+
+WIDEST = 2**20
+"""The widest layer, and the most proposals."""
+
+DEEPEST = 1000
+"""The most layers that a spec can list."""
+
+Integral = BeforeValidator(_integral)
+"""Annotation of an integer that may be written as a real number without a fraction, `1e3`."""
+
+Count = Annotated[int, Field(ge=1, le=LARGEST), Integral]
+"""A whole number of at least 1."""
+
+Width = Annotated[int, Field(ge=1, le=WIDEST), Integral]
+"""How many units, or how many proposals for some."""
+
+Positive = Annotated[float, Field(gt=0, le=LARGEST_REAL)]
+"""A real number above 0."""
+
+NotNegative = Annotated[float, Field(ge=0, le=LARGEST_REAL)]
+"""A real number of at least 0."""
+
+Probability = Annotated[float, Field(ge=0, le=1)]
+"""A share of the cases, all of them included."""
+
+Fraction = Annotated[float, Field(ge=0, lt=1)]
+"""A share of a whole, never all of it."""
 
 Listed = BeforeValidator(_listed)
 """Annotation of a tuple that is written as a list."""

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from senn_cli.spec.base import AlsoAccepts, Model, Whole
+from senn_cli.spec.base import AlsoAccepts, Count, Model
 from senn_cli.spec.duration import Duration, DurationField
 
 BestMetric = Literal["train_loss", "validation_loss", "validation_accuracy", "validation_mse"]
@@ -36,9 +36,7 @@ class CheckpointsSpec(Model):
     growth: bool = Field(
         default=False, description="Save before and after every growth event as well."
     )
-    keep: Annotated[Whole, Field(ge=1)] = Field(
-        default=3, description="How many of the newest checkpoints are kept."
-    )
+    keep: Count = Field(default=3, description="How many of the newest checkpoints are kept.")
     best: BestMetric | None = Field(
         default=None,
         description="Also keep the checkpoint of the best value of this metric, the largest "

@@ -4,10 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from senn_cli.spec.base import Model, Whole
+from senn_cli.spec.base import Count, Fraction, Integral, Model, Positive, Width
 from senn_cli.spec.duration import Duration, DurationField
 
-_AtLeastOne = Annotated[Whole, Field(ge=1)]
+_Few = Annotated[int, Field(ge=1, le=4096), Integral]
 
 
 class CurvatureSpec(Model):
@@ -21,25 +21,25 @@ class CurvatureSpec(Model):
         description="`ema` averages the factors and inverts them by Cholesky, `rank_one` tracks "
         "inverse roots by the paper's rank-one updates.",
     )
-    moving_average: Annotated[float, Field(ge=0, lt=1)] = Field(
+    moving_average: Fraction = Field(
         default=0.95, description="Share of the old Kronecker factors kept at every look."
     )
-    invert_every: _AtLeastOne = Field(
+    invert_every: Count = Field(
         default=1, description="Looks between two inversions, or checks of the inverse roots."
     )
-    damping: Annotated[float, Field(gt=0)] | None = Field(
+    damping: Positive | None = Field(
         default=None,
         description="Multiple of the identity that is added to the curvature; null for "
         "optimizer.damping under the natural gradient, else 1e-3.",
     )
-    samples: _AtLeastOne | None = Field(
+    samples: Width | None = Field(
         default=None, description="Training examples looked at each time; null for a batch."
     )
-    stride: _AtLeastOne = Field(
+    stride: _Few = Field(
         default=2,
         description="One position of an image in stride^2 counts for the input factors, on a grid "
         "at a random offset; 1 takes all of them.",
     )
-    vectors: _AtLeastOne = Field(
+    vectors: _Few = Field(
         default=4, description="Rank-one updates of every factor at a look (`rank_one`)."
     )

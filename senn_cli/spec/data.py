@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from senn_cli.spec.augment import StepSpec
-from senn_cli.spec.base import AlsoAccepts, Listed, fault
+from senn_cli.spec.base import AlsoAccepts, Integral, Listed, NotNegative, fault
 from senn_cli.spec.images import (
     Cifar10Spec,
     Cifar100Spec,
@@ -17,9 +17,12 @@ from senn_cli.spec.images import (
 )
 from senn_cli.spec.paths import SpecPath
 from senn_cli.spec.share import Part
-from senn_cli.spec.sources import Count, Divided, Images, Numbers, Task
+from senn_cli.spec.sources import Divided, Images, Numbers, Task
 
-_Spread = Annotated[float, Field(ge=0)]
+_Drawn = Annotated[int, Field(ge=1, le=100_000_000), Integral]
+_Drawing = Annotated[
+    tuple[Annotated[int, Field(ge=1, le=4096), Integral], ...], Field(max_length=100), Listed
+]
 
 
 class MoonsSpec(Numbers):
@@ -27,9 +30,11 @@ class MoonsSpec(Numbers):
 
     task: ClassVar[Task] = "classification"
     source: Literal["moons"] = Field(description="Two interleaving half circles.")
-    train: Count = Field(default=200, description="Training examples (validation included).")
-    test: Count = Field(default=500, description="Test examples.")
-    noise: _Spread = Field(default=0.3, description="Standard deviation of the noise on inputs.")
+    train: _Drawn = Field(default=200, description="Training examples (validation included).")
+    test: _Drawn = Field(default=500, description="Test examples.")
+    noise: NotNegative = Field(
+        default=0.3, description="Standard deviation of the noise on inputs."
+    )
 
 
 class RegressionSpec(Numbers):
@@ -37,10 +42,12 @@ class RegressionSpec(Numbers):
 
     task: ClassVar[Task] = "regression"
     source: Literal["regression"] = Field(description="A random one-dimensional function.")
-    train: Count = Field(default=50, description="Training examples (validation included).")
-    test: Count = Field(default=1000, description="Test examples.")
-    noise: _Spread = Field(default=0.0, description="Standard deviation of the noise on targets.")
-    hidden: Annotated[tuple[Count, ...], Listed] = Field(
+    train: _Drawn = Field(default=50, description="Training examples (validation included).")
+    test: _Drawn = Field(default=1000, description="Test examples.")
+    noise: NotNegative = Field(
+        default=0.0, description="Standard deviation of the noise on targets."
+    )
+    hidden: _Drawing = Field(
         default=(16, 16, 16, 16),
         description="Widths of the random network that draws the targets.",
     )

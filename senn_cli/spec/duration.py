@@ -12,7 +12,7 @@ from pydantic import (
     model_validator,
 )
 
-from senn_cli.spec.base import AlsoAccepts, Model, Whole, fault
+from senn_cli.spec.base import AlsoAccepts, Count, Model, fault
 from senn_cli.spec.describe import alternatives, describe
 
 Unit = Literal["steps", "epochs", "minutes"]
@@ -51,18 +51,18 @@ def alone(value: Any, info: ValidationInfo) -> Any:
     return value
 
 
+LongTime = Annotated[float, Field(gt=0, le=1e9)]
+"""A length in epochs or minutes."""
+
+
 class Duration(Model):
     """A length of training in exactly one unit."""
 
-    steps: Annotated[Whole, Field(gt=0)] | None = Field(
-        default=None, description="Training steps, one a batch."
-    )
-    epochs: Annotated[float, Field(gt=0)] | None = Field(
+    steps: Count | None = Field(default=None, description="Training steps, one a batch.")
+    epochs: LongTime | None = Field(
         default=None, description="Passes over the training data; fractions are allowed."
     )
-    minutes: Annotated[float, Field(gt=0)] | None = Field(
-        default=None, description="Minutes of wall-clock time."
-    )
+    minutes: LongTime | None = Field(default=None, description="Minutes of wall-clock time.")
 
     @model_validator(mode="before")
     @classmethod

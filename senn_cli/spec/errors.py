@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from senn_cli.errors import SpecError
+from senn_cli.spec.base import LARGEST, WIDEST
 from senn_cli.spec.catalog import DISCRIMINATORS, places, unknown_key
 from senn_cli.spec.checks import Found
 from senn_cli.spec.describe import alternatives, describe, dotted
@@ -86,10 +87,13 @@ def explain(error: Mapping[str, Any], data: Mapping[str, Any]) -> list[Found]:
       data: what was validated.
 
     Returns:
-      one fault, or several if the error stands for faults between sections.
+      one fault; several if the error stands for faults between sections, none if it follows from
+      another.
     """
     if error["type"] == "senn_cross":
         return list(error["ctx"]["faults"])
+    if error["type"] == "too_short" and len(error["input"]) >= error["ctx"]["min_length"]:
+        return []  # pydantic counts the items that are valid; what the others lack is told of each
     return [Found(*_explained(error, data))]
 
 
@@ -111,6 +115,12 @@ def _explained(
     if kind in _BOUNDS:
         word, name = _BOUNDS[kind]
         return path, f"should be {word} {_bound(context[name])}, found {describe(found)}"
+    if kind in ("too_short", "too_long"):
+        word, most = (
+            ("at least", "min_length") if kind == "too_short" else ("at most", "max_length")
+        )
+        items = "one item" if context[most] == 1 else f"{context[most]} items"
+        return path, f"should have {word} {items}, found {describe(found)}"
     if kind in ("string_too_short", "string_too_long"):
         return path, f"should be a single character, found {describe(found)}"
     expected = _EXPECTED.get(kind)
@@ -118,7 +128,9 @@ def _explained(
         return path, "is empty; leave it out to take the defaults"
     if expected is not None:
         return path, f"should be {expected}, found {describe(found)}"
-    return path, f"is wrong: {error['msg']}, found {describe(found)}"
+    # Whatever a validator raised is told in its own words; pydantic puts its own before them.
+    reason = str(context["error"]) if isinstance(context.get("error"), Exception) else error["msg"]
+    return path, f"is wrong: {reason}, found {describe(found)}"
 
 
 def choose(names: Iterable[str], found: Any) -> str:
@@ -131,7 +143,8 @@ def choose(names: Iterable[str], found: Any) -> str:
 
 
 def _bound(value: Any) -> str:
-    return "4294967296 (2^32)" if value == 2**32 else f"{value:g}"
+    named = {2**32: " (2^32)", LARGEST: " (2^31 - 1)", WIDEST: " (2^20)"}
+    return f"{value}{named.get(value, '')}" if isinstance(value, int) else f"{value:g}"
 
 
 def _variant(path: tuple[str | int, ...], data: Mapping[str, Any]) -> str:

@@ -5,16 +5,22 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from senn_cli.spec.base import AlsoAccepts, Model, Whole, fault
+from senn_cli.spec.base import (
+    AlsoAccepts,
+    Count,
+    Integral,
+    Model,
+    NotNegative,
+    Positive,
+    Probability,
+    Width,
+    fault,
+)
 from senn_cli.spec.describe import alternatives, describe
 from senn_cli.spec.duration import Duration, DurationField
 from senn_cli.spec.suggest import closest
 
-_Positive = Annotated[float, Field(gt=0)]
-_NotNegative = Annotated[float, Field(ge=0)]
-_Probability = Annotated[float, Field(ge=0, le=1)]
-_AtLeastOne = Annotated[Whole, Field(ge=1)]
-_Limit = Annotated[Whole, Field(ge=1)] | None
+_Steps = Annotated[int, Field(ge=1, le=1_000_000), Integral]
 _OnOff = AlsoAccepts(type="boolean", description="On or off, the options as by default.")
 
 POLICIES = MappingProxyType(
@@ -54,30 +60,32 @@ class WidthSpec(_Switched):
         "coefficients and searches input weights alone, `gradient_ascent` climbs the score, `mala` "
         "samples by Langevin steps.",
     )
-    proposals: _AtLeastOne = Field(default=256, description="Candidate neurons drawn a site.")
-    polished: _AtLeastOne = Field(
+    proposals: Width = Field(default=256, description="Candidate neurons drawn a site.")
+    polished: Width = Field(
         default=16, description="How many of the best candidates are optimised further."
     )
-    steps: _AtLeastOne = Field(
+    steps: _Steps = Field(
         default=10,
         description="Steps of that optimisation. What scores best today need not learn best "
         "tomorrow: on MNIST few steps give better networks in the end.",
     )
-    rank: _AtLeastOne = Field(
+    rank: Width = Field(
         default=24,
         description="Principal directions of the inputs that the search is confined to; more fit "
         "noise.",
     )
-    learning_rate: _Positive = Field(default=0.1, description="First step of that optimisation.")
-    temperature: _Positive = Field(default=10.0, description="Temperature of `mala`.")
+    learning_rate: Positive = Field(default=0.1, description="First step of that optimisation.")
+    temperature: Positive = Field(default=10.0, description="Temperature of `mala`.")
     coefficients: Literal["closed_form", "initial"] = Field(
         default="closed_form",
         description="The activation's coefficients of a new neuron: the best ones, or the initial.",
     )
-    per_round: _Limit = Field(
+    per_round: Count | None = Field(
         default=None, description="Most neurons added in one round; null for no limit."
     )
-    max_width: _Limit = Field(default=None, description="Largest width of a layer; null for any.")
+    max_width: Count | None = Field(
+        default=None, description="Largest width of a layer; null for any."
+    )
 
 
 class DepthSpec(_Switched):
@@ -87,29 +95,31 @@ class DepthSpec(_Switched):
     method: Literal["closed_form", "gradient_ascent", "mala"] = Field(
         default="closed_form", description="How proposals are found; see the width's method."
     )
-    proposals: _AtLeastOne = Field(default=16, description="Candidate layers drawn a site.")
-    polished: _AtLeastOne = Field(
+    proposals: Width = Field(default=16, description="Candidate layers drawn a site.")
+    polished: Width = Field(
         default=4, description="How many of the best candidates are optimised further."
     )
-    steps: _AtLeastOne = Field(default=60, description="Steps of that optimisation.")
-    learning_rate: _Positive = Field(default=0.1, description="First step of that optimisation.")
-    temperature: _Positive = Field(default=10.0, description="Temperature of `mala`.")
-    layer_cost: _Positive = Field(
+    steps: _Steps = Field(default=60, description="Steps of that optimisation.")
+    learning_rate: Positive = Field(default=0.1, description="First step of that optimisation.")
+    temperature: Positive = Field(default=10.0, description="Temperature of `mala`.")
+    layer_cost: Positive = Field(
         default=60.0,
         description="A layer's score is divided by this before it competes with neurons.",
     )
     every: DurationField | None = Field(
         default=None, description="Least time between two insertions; null for none."
     )
-    max_layers: _Limit = Field(default=None, description="Most hidden layers; null for no limit.")
-    per_block: _Limit = Field(
+    max_layers: Count | None = Field(
+        default=None, description="Most hidden layers; null for no limit."
+    )
+    per_block: Count | None = Field(
         default=4, description="Most layers in a block of a densenet; null for no limit."
     )
-    log_determinant: _NotNegative = Field(
+    log_determinant: NotNegative = Field(
         default=0.01,
         description="Weight of the log-determinant that keeps a layer's matrix invertible.",
     )
-    singular_floor: _NotNegative = Field(
+    singular_floor: NotNegative = Field(
         default=0.05,
         description="Smallest singular value of a new layer's matrix as a share of their mean; the "
         "paper has 1e-3, with which single precision does not keep the function to 1e-5.",
@@ -120,8 +130,8 @@ class PruneSpec(_Switched):
     """Taking neurons out again: section 3.6, pruning is reversed addition."""
 
     enabled: bool = Field(default=True, description="Whether neurons are pruned.")
-    min_width: _AtLeastOne = Field(default=1, description="No layer gets narrower than this.")
-    per_round: _Limit = Field(
+    min_width: Width = Field(default=1, description="No layer gets narrower than this.")
+    per_round: Count | None = Field(
         default=None, description="Most neurons pruned in one round; null for no limit."
     )
 
@@ -129,20 +139,20 @@ class PruneSpec(_Switched):
 class DormantSpec(Model):
     """Standing proposals: neurons that are allocated but not in use, and buds."""
 
-    activate: _Probability = Field(
+    activate: Probability = Field(
         default=1e-3,
         description="Probability a step that an unused neuron which passes the threshold is taken "
         "into use.",
     )
-    prune: _Probability = Field(
+    prune: Probability = Field(
         default=1e-3,
         description="Probability a step that a neuron whose removal costs less than the threshold "
         "is taken out.",
     )
-    redraw: _Probability = Field(
+    redraw: Probability = Field(
         default=0.1, description="Probability an epoch that an unused neuron gets new weights."
     )
-    bud_factor: _Positive = Field(
+    bud_factor: Positive = Field(
         default=3.0,
         description="A bud becomes a layer where its neurons' mean score passes this many times "
         "the threshold.",
@@ -151,9 +161,7 @@ class DormantSpec(Model):
         default=1e-3,
         description="Rate a step of the moving average of gradients that scores are made of.",
     )
-    neurons: _AtLeastOne = Field(
-        default=64, description="Standing proposals for every layer of an mlp."
-    )
+    neurons: Width = Field(default=64, description="Standing proposals for every layer of an mlp.")
 
 
 DORMANT = MappingProxyType({"threshold": 3e-4, "stop": 0.0, "every": {"steps": 20}})
@@ -175,17 +183,17 @@ class ExpansionSpec(Model):
         "round, `dormant` scores standing ones: unused neurons and buds. A densenet grows by "
         "`dormant` alone; null is what the network's kind grows by.",
     )
-    threshold: _NotNegative = Field(
+    threshold: NotNegative = Field(
         default=7e-3,
         description="tau: a proposal must raise the score by this share of it; 3e-4 by default for "
         "dormant proposals.",
     )
-    stop: _NotNegative = Field(
+    stop: NotNegative = Field(
         default=2.5e-3,
         description="alpha: a proposal must raise the score by this much; 0 by default for dormant "
         "proposals.",
     )
-    noise: _NotNegative = Field(
+    noise: NotNegative = Field(
         default=1.0,
         description="A proposal must also raise the score by more than this many times the upward "
         "bias of the sample (of dormant proposals: the standard error of their score): what is "
@@ -202,7 +210,7 @@ class ExpansionSpec(Model):
     until: DurationField | None = Field(
         default=None, description="No round after; null to grow until the end."
     )
-    samples: _AtLeastOne = Field(
+    samples: Count = Field(
         default=8192, description="Training examples that a round's scores are computed from."
     )
     score_on: Literal["held_out", "searched"] = Field(
@@ -212,13 +220,11 @@ class ExpansionSpec(Model):
     bias_removed: bool = Field(
         default=True, description="Remove the upward bias of a score from a small sample."
     )
-    score_damping: _Positive = Field(
-        default=1e-3, description="Damping of the curvature in scores."
-    )
-    max_hidden: _Limit = Field(
+    score_damping: Positive = Field(default=1e-3, description="Damping of the curvature in scores.")
+    max_hidden: Count | None = Field(
         default=None, description="Most hidden neurons in all layers together; null for any."
     )
-    max_parameters: _Limit = Field(
+    max_parameters: Count | None = Field(
         default=None, description="Most parameters in use; null for any number."
     )
     width: Annotated[WidthSpec, _OnOff] = Field(

@@ -4,11 +4,11 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from senn_cli.spec.base import fault
+from senn_cli.spec.base import Count, fault
 from senn_cli.spec.describe import describe
 from senn_cli.spec.paths import SpecPath
 from senn_cli.spec.share import Part, Some
-from senn_cli.spec.sources import Count, Divided, Images, Pixels, Task
+from senn_cli.spec.sources import Divided, Images, Pixels, Task
 
 
 class DigitsSpec(Images, Divided):
@@ -89,7 +89,9 @@ class TinyImagenetSpec(_Archived):
     source: Literal["tiny_imagenet"] = Field(
         description="Color pictures in 200 classes, 64x64 pixels."
     )
-    classes: Annotated[int | tuple[str, ...] | None, BeforeValidator(_some_classes)] = Field(
+    classes: Annotated[
+        Annotated[int, Field(ge=2, le=200)] | tuple[str, ...] | None, BeforeValidator(_some_classes)
+    ] = Field(
         default=None,
         description="Take these classes alone: a number (the first of wnids.txt) or a list of "
         "identifiers or names; null for all.",

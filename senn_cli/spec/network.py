@@ -4,34 +4,36 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from senn_cli.spec.base import AlsoAccepts, Listed, Model, Whole, fault
+from senn_cli.spec.base import DEEPEST, WIDEST, AlsoAccepts, Integral, Listed, Model, Width, fault
 from senn_cli.spec.describe import describe
 
-_Width = Annotated[Whole, Field(ge=1)]
+_Room = Annotated[float, Field(gt=0, le=100)]  # of what is there already
+_Widths = Annotated[tuple[Width, ...], Field(max_length=DEEPEST), Listed]
+_Block = Annotated[tuple[Width, ...], Field(min_length=1, max_length=DEEPEST), Listed]
 
 
 def _multiple(value: Any) -> Any:
     whole = int(value) if isinstance(value, float) and value.is_integer() else value
-    if whole == "auto" or (type(whole) is int and whole >= 1):
+    if whole == "auto" or (type(whole) is int and 1 <= whole <= WIDEST):
         return whole
-    raise fault(f"should be `auto` or a whole number of at least 1, found {describe(value)}")
+    raise fault(f"should be `auto` or a whole number from 1 to {WIDEST}, found {describe(value)}")
 
 
 class CapacitySpec(Model):
     """How many neurons are allocated beyond those in use; within capacity nothing is recompiled."""
 
     multiple: Annotated[
-        Literal["auto"] | Annotated[int, Field(ge=1)], BeforeValidator(_multiple)
+        Literal["auto"] | Annotated[int, Field(ge=1, le=WIDEST)], BeforeValidator(_multiple)
     ] = Field(
         default="auto",
         description="Capacities are rounded up to a multiple of this; `auto` is 8 on the CPU and "
         "64 on a GPU.",
     )
-    growth: Annotated[float, Field(gt=0)] = Field(
+    growth: _Room = Field(
         default=0.5,
         description="When a layer is full, its capacity grows by this share.",
     )
-    initial: Annotated[tuple[_Width, ...], Listed] | None = Field(
+    initial: _Widths | None = Field(
         default=None,
         description="Capacities at the start, one a hidden layer and none below its width; null to "
         "derive them from the widths.",
@@ -42,7 +44,7 @@ class NetworkSpec(Model):
     """A fully connected network."""
 
     kind: Literal["mlp"] = Field(description="The kind of network: fully connected.")
-    hidden: Annotated[tuple[_Width, ...], Listed] = Field(
+    hidden: _Widths = Field(
         default=(10,),
         description="Widths of the hidden layers at the start; [] is a linear model.",
     )
@@ -59,7 +61,7 @@ class NetworkSpec(Model):
 class ChannelsSpec(Model):
     """How many channels of a layer are allocated; those not in use are proposals."""
 
-    initial: _Width | None = Field(
+    initial: Width | None = Field(
         default=None,
         description="Channels of every layer at the start, at least as many as in use; null for "
         "four times those in use, or for no more than those where nothing grows.",
@@ -68,20 +70,14 @@ class ChannelsSpec(Model):
         default=0.5,
         description="A layer with more than this share of its channels in use is enlarged.",
     )
-    growth: Annotated[float, Field(gt=0)] = Field(
-        default=0.5, description="The share that is added then."
-    )
+    growth: _Room = Field(default=0.5, description="The share that is added then.")
 
 
 class DenseNetSpec(Model):
     """A convolutional network of densely connected blocks, for images."""
 
     kind: Literal["densenet"] = Field(description="The kind of network: densely connected blocks.")
-    blocks: Annotated[
-        tuple[Annotated[tuple[_Width, ...], Listed, Field(min_length=1)], ...],
-        Listed,
-        Field(min_length=1),
-    ] = Field(
+    blocks: Annotated[tuple[_Block, ...], Field(min_length=1, max_length=DEEPEST), Listed] = Field(
         default=((8,), (8,), (8,)),
         description="Channels of every layer in every block at the start, such as "
         "`[[8], [8, 16]]`. A layer reads the block's input and all layers before it in the block.",
@@ -93,7 +89,7 @@ class DenseNetSpec(Model):
         default="max3s2",
         description="Pooling after every block: maximum or mean, over 3x3 or 2x2, stride 2.",
     )
-    bud: Annotated[Whole, Field(ge=0)] | None = Field(
+    bud: Annotated[int, Field(ge=0, le=WIDEST), Integral] | None = Field(
         default=None,
         description="Channels of the unused layer before every layer, a proposal for one more "
         "layer; 0 for none, null for half of the first layer's channels where layers may be "

@@ -6,13 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from senn_cli.spec.base import AlsoAccepts, Model, Whole
+from senn_cli.spec.base import AlsoAccepts, Count, Fraction, Integral, Model, NotNegative, Positive
 from senn_cli.spec.schedule import ScheduleField, ScheduleSpec
 
-_Positive = Annotated[float, Field(gt=0)]
-_NotNegative = Annotated[float, Field(ge=0)]
-_Fraction = Annotated[float, Field(ge=0, lt=1)]
-_AtLeastOne = Annotated[Whole, Field(ge=1)]
+_Iterations = Annotated[int, Field(ge=1, le=1_000_000), Integral]
 
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
@@ -64,25 +61,25 @@ class NaturalGradientSpec(Model):
         description="`kfac` approximates the curvature by Kronecker factors, `cg` solves with the "
         "full matrix by conjugate gradients.",
     )
-    learning_rate: _Positive = Field(default=0.3, description="Peak learning rate.")
-    damping: _Positive = Field(
+    learning_rate: Positive = Field(default=0.3, description="Peak learning rate.")
+    damping: Positive = Field(
         default=0.01, description="Multiple of the identity that is added to the curvature."
     )
-    momentum: _Fraction = Field(default=0.0, description="Share of the last step that is repeated.")
-    weight_decay: _NotNegative = Field(default=0.0, description="L2 regularisation of the weights.")
+    momentum: Fraction = Field(default=0.0, description="Share of the last step that is repeated.")
+    weight_decay: NotNegative = Field(default=0.0, description="L2 regularisation of the weights.")
     metric: Literal["auto", "euclidean", "softmax", "gaussian"] = Field(
         default="auto",
         description="Metric of the output space: `softmax` (Fisher information of a "
         "classification), `gaussian` (of a regression), `euclidean`, or `auto` by task.",
     )
-    kl_clip: _Positive | None = Field(
+    kl_clip: Positive | None = Field(
         default=0.01,
         description="Largest step, measured by the curvature; null for no limit.",
     )
-    moving_average: _Fraction = Field(
+    moving_average: Fraction = Field(
         default=0.95, description="Share of the old Kronecker factors kept at every update."
     )
-    invert_every: _AtLeastOne = Field(
+    invert_every: Count = Field(
         default=10, description="Steps between two inversions of the Kronecker factors."
     )
     fixed_input_factor: bool = Field(
@@ -90,10 +87,10 @@ class NaturalGradientSpec(Model):
         description="Compute the first layer's input factor once from the whole training set "
         "(exact as long as inputs don't change).",
     )
-    cg_iterations: _AtLeastOne = Field(
+    cg_iterations: _Iterations = Field(
         default=100, description="Most iterations of conjugate gradients in one step."
     )
-    cg_tolerance: _Positive = Field(
+    cg_tolerance: Positive = Field(
         default=1e-5, description="Relative residual at which conjugate gradients stop."
     )
     schedule: ScheduleField = Field(
@@ -114,11 +111,11 @@ class AdamSpec(Model):
     """Adam, with decoupled weight decay."""
 
     kind: Literal["adam"] = Field(description="Adam.")
-    learning_rate: _Positive = Field(default=1e-3, description="Peak learning rate.")
-    b1: _Fraction = Field(default=0.9, description="Decay of the first moment.")
-    b2: _Fraction = Field(default=0.999, description="Decay of the second moment.")
-    eps: _Positive = Field(default=1e-8, description="Added to the root of the second moment.")
-    weight_decay: _NotNegative = Field(default=0.0, description="Decoupled weight decay.")
+    learning_rate: Positive = Field(default=1e-3, description="Peak learning rate.")
+    b1: Fraction = Field(default=0.9, description="Decay of the first moment.")
+    b2: Fraction = Field(default=0.999, description="Decay of the second moment.")
+    eps: Positive = Field(default=1e-8, description="Added to the root of the second moment.")
+    weight_decay: NotNegative = Field(default=0.0, description="Decoupled weight decay.")
     schedule: ScheduleField = Field(
         default=ScheduleSpec(kind="constant"), description="How the learning rate changes."
     )
@@ -128,10 +125,10 @@ class SgdSpec(Model):
     """Stochastic gradient descent."""
 
     kind: Literal["sgd"] = Field(description="Stochastic gradient descent.")
-    learning_rate: _Positive = Field(default=0.1, description="Peak learning rate.")
-    momentum: _Fraction = Field(default=0.0, description="Share of the last step that is repeated.")
+    learning_rate: Positive = Field(default=0.1, description="Peak learning rate.")
+    momentum: Fraction = Field(default=0.0, description="Share of the last step that is repeated.")
     nesterov: bool = Field(default=False, description="Look ahead along the momentum.")
-    weight_decay: _NotNegative = Field(default=0.0, description="L2 regularisation of the weights.")
+    weight_decay: NotNegative = Field(default=0.0, description="L2 regularisation of the weights.")
     schedule: ScheduleField = Field(
         default=ScheduleSpec(kind="constant"), description="How the learning rate changes."
     )

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from senn_cli.spec.base import AlsoAccepts, Model, Whole, fault
+from senn_cli.spec.base import AlsoAccepts, Integral, Model, fault
 from senn_cli.spec.duration import DurationField
 
 Kind = Literal["constant", "cosine", "one_cycle"]
@@ -26,7 +26,7 @@ class ScheduleSpec(Model):
         default=0.0, description="The last learning rate as a share of the peak."
     )
 
-    cycles: Annotated[Whole, Field(ge=1)] = Field(
+    cycles: Annotated[int, Field(ge=1, le=10_000), Integral] = Field(
         default=1,
         description="How many times `one_cycle` rises and falls, in stretches of equal length.",
     )

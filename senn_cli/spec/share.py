@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from senn_cli.spec.base import fault
+from senn_cli.spec.base import LARGEST, fault
 from senn_cli.spec.describe import describe
 
 _PERCENT = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*%\s*")
@@ -18,7 +18,7 @@ def _share(value: Any, *, least: str, whole: bool) -> int | float:
     # A float is always a fraction and an int always a count, whichever way they were written.
     expected = (
         f"should be a fraction of {least} and {'at most' if whole else 'below'} 1 (or `10%`),"
-        " or a number of examples of at least 1"
+        f" or a number of examples from 1 to {LARGEST}"
     )
     wrong: PydanticCustomError = fault(f"{expected}, found {describe(value)}")
     if isinstance(value, str):
@@ -28,10 +28,12 @@ def _share(value: Any, *, least: str, whole: bool) -> int | float:
         fraction = float(Decimal(match[1]) / 100)
     elif isinstance(value, bool) or not isinstance(value, int | float):
         raise wrong
-    elif isinstance(value, int) and value >= 1:
+    elif isinstance(value, int) and 1 <= value <= LARGEST:
         return value
-    elif isinstance(value, float) and value > 1 and value.is_integer():
+    elif isinstance(value, float) and 1 < value <= LARGEST and value.is_integer():
         return int(value)  # 1e4 is how YAML users write 10000
+    elif abs(value) > 1:  # too large a count, or a fraction of more than everything
+        raise wrong
     else:
         fraction = float(value)
     if not math.isfinite(fraction) or fraction < 0 or fraction > 1:
@@ -48,7 +50,7 @@ def _schema(*, zero: bool, whole: bool) -> WithJsonSchema:
         {
             "anyOf": [
                 {"type": "number", **lower, **upper},
-                {"type": "integer", "minimum": 1},
+                {"type": "integer", "minimum": 1, "maximum": LARGEST},
                 {"type": "string", "pattern": r"^\s*([0-9]+(\.[0-9]*)?|\.[0-9]+)\s*%\s*$"},
             ]
         }

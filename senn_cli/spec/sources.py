@@ -5,15 +5,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from senn_cli.spec.augment import Augment
-from senn_cli.spec.base import Model, Whole, fault
+from senn_cli.spec.base import Integral, Model, fault
 from senn_cli.spec.describe import describe
 from senn_cli.spec.share import Part, Some, UpToAll
 
 Task = Literal["classification", "regression"]
 """What the network learns: a class of several, or one or more real numbers."""
-
-Count = Annotated[Whole, Field(ge=1)]
-"""A number of at least 1."""
 
 
 class Source(Model):
@@ -74,7 +71,7 @@ def _channels(value: Any) -> Any:
 
 
 _Channels = Annotated[Literal[1, 3], BeforeValidator(_channels)]
-_Size = Annotated[Whole, Field(ge=1, le=4096)]
+_Size = Annotated[int, Field(ge=1, le=4096), Integral]
 
 
 class Pixels(Images):

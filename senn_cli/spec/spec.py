@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from senn_cli.spec.base import Model, Whole, fault
+from senn_cli.spec.base import Integral, Model, fault
 from senn_cli.spec.checkpoints import CheckpointsField, CheckpointsSpec
 from senn_cli.spec.checks import cross_faults
 from senn_cli.spec.curvature import CurvatureSpec
@@ -52,7 +52,7 @@ class Spec(Model):
         description="The run's name, which its directory's name begins with; by default the name "
         "of the spec file without its ending.",
     )
-    seed: Annotated[Whole, Field(ge=0, lt=_SEEDS)] = Field(
+    seed: Annotated[int, Field(ge=0, lt=_SEEDS), Integral] = Field(
         default=0, description="Decides the split, the initial weights and all randomness."
     )
     device: Literal["auto", "cpu", "gpu"] = Field(

@@ -11,36 +11,44 @@ from pydantic import (
     model_validator,
 )
 
-from senn_cli.spec.base import Model, Whole, fault
+from senn_cli.spec.base import LARGEST, Count, Model, fault
 from senn_cli.spec.describe import describe
-from senn_cli.spec.duration import UNITS, Duration, DurationField, alone, tidy
+from senn_cli.spec.duration import UNITS, Duration, DurationField, LongTime, alone, tidy
 
 _DEFAULT_EPOCHS = 20
+
+LEAST_BATCH, MOST_BATCH = 32, 256
+"""Between these is a batch whose size is `auto`."""
 
 
 def _batch(value: Any) -> Any:
     whole = int(value) if isinstance(value, float) and value.is_integer() else value
-    if whole == "full" or (type(whole) is int and whole >= 1):
+    if whole in ("auto", "full") or (type(whole) is int and 1 <= whole <= LARGEST):
         return whole
-    raise fault(f"should be `full` or a whole number of at least 1, found {describe(value)}")
+    raise fault(
+        f"should be `auto`, `full` or a whole number from 1 to {LARGEST}, found {describe(value)}"
+    )
 
 
 class TrainingSpec(Model):
     """The length of training (exactly one of epochs, steps, minutes), batches and evaluation."""
 
-    epochs: Annotated[float, Field(gt=0)] | None = Field(
+    epochs: LongTime | None = Field(
         default=None,
         description="Length in passes over the training data; 20 when no length is written.",
     )
-    steps: Annotated[Whole, Field(gt=0)] | None = Field(
-        default=None, description="Length in training steps."
-    )
-    minutes: Annotated[float, Field(gt=0)] | None = Field(
+    steps: Count | None = Field(default=None, description="Length in training steps.")
+    minutes: LongTime | None = Field(
         default=None, description="Length in minutes of wall-clock time."
     )
     batch_size: Annotated[
-        Literal["full"] | Annotated[int, Field(ge=1)], BeforeValidator(_batch)
-    ] = Field(default=256, description="Examples a step; `full` takes the whole training set.")
+        Literal["auto", "full"] | Annotated[int, Field(ge=1, le=LARGEST)], BeforeValidator(_batch)
+    ] = Field(
+        default="auto",
+        description="Examples a step. `auto` is a quarter of the training examples, but at least "
+        f"{LEAST_BATCH} and at most {MOST_BATCH}, and never more than there are; `full` takes them "
+        "all.",
+    )
     evaluate: DurationField = Field(
         default=Duration(epochs=1), description="Time between two evaluations, in steps or epochs."
     )
@@ -65,6 +73,14 @@ class TrainingSpec(Model):
             "batch_size": self.batch_size,
             "evaluate": self.evaluate,
         }
+
+    def batch_of(self, examples: int) -> int:
+        """Examples a step, of `examples` to train on; an explicit number as it is written."""
+        if self.batch_size == "full":
+            return examples
+        if self.batch_size == "auto":
+            return min(examples, max(LEAST_BATCH, min(MOST_BATCH, examples // 4)))
+        return self.batch_size
 
     def length(self) -> Duration:
         """How long training lasts."""

@@ -107,13 +107,11 @@ def batch_size(spec: Spec, examples: int) -> int:
     Raises:
       DataError: more than there are.
     """
-    batch = spec.training.batch_size
-    if batch == "full":
-        return examples
+    batch = spec.training.batch_of(examples)
     if batch > examples:
         raise DataError(
             f"training.batch_size is {batch}, but the training part has only {examples} examples",
-            hint="lower training.batch_size, or write `batch_size: full`",
+            hint="lower training.batch_size, or leave it out: `auto` fits the data",
         )
     return batch
 

@@ -25,7 +25,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, model_validator
 
 from senn_cli.errors import UsageError
-from senn_cli.spec.base import Listed, Model, Whole, fault
+from senn_cli.spec.base import Count, Listed, Model, fault
 from senn_cli.spec.describe import alternatives, describe, printable
 from senn_cli.spec.errors import Fault, choose, explain
 from senn_cli.spec.nodes import locate, plain
@@ -38,7 +38,6 @@ BIASES = (
 )
 
 _Name = Annotated[str, StringConstraints(min_length=1)]
-_Size = Annotated[Whole, Field(ge=1)]
 _Real = Annotated[float, Field(strict=False)]
 
 
@@ -107,7 +106,7 @@ class Feeding(Model):
       shift, scale: one number, or one for each channel or feature.
     """
 
-    shape: Annotated[tuple[_Size, ...], Listed, Field(min_length=1)] | None = None
+    shape: Annotated[tuple[Count, ...], Field(min_length=1), Listed] | None = None
     dtype: Literal["uint8", "float32"] = "float32"
     shift: Numbers = 0.0
     scale: Numbers = 1.0
@@ -154,7 +153,7 @@ class MlpMapping(_Mapping):
     kind: Literal["mlp"]
     activation: Literal["rational", "silu", "tanh"]
     maps: Annotated[tuple[LinearMap, ...], Listed, Field(min_length=1)]
-    image: Annotated[tuple[_Size, _Size, _Size], Listed] | None = None
+    image: Annotated[tuple[Count, Count, Count], Listed] | None = None
     flatten: Literal["HWC", "CHW"] = "HWC"
 
     @model_validator(mode="after")
@@ -183,7 +182,7 @@ class DenseNetMapping(_Mapping):
 
     kind: Literal["densenet"]
     activation: Literal["silu", "tanh"]
-    image: Annotated[tuple[_Size, _Size, _Size], Listed]
+    image: Annotated[tuple[Count, Count, Count], Listed]
     pool: Literal["max3s2", "max2s2", "mean2s2"]
     layout: Literal["OIHW", "HWIO"]
     blocks: Annotated[

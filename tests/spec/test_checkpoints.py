@@ -89,7 +89,7 @@ def test_every_option_is_written_and_read_again() -> None:
         ("{keep: 0}", "s.yaml:3: checkpoints.keep should be at least 1, found 0"),
         ("{keep: true}", "s.yaml:3: checkpoints.keep should be a whole number, found true"),
         ("{kep: 2}", "s.yaml:3: checkpoints.kep is unknown; did you mean keep?"),
-        ("{every: 0 steps}", "s.yaml:3: checkpoints.every.steps should be above 0, found 0"),
+        ("{every: 0 steps}", "s.yaml:3: checkpoints.every.steps should be at least 1, found 0"),
         ("{every: 3}", "s.yaml:3: checkpoints.every should be a duration"),
         ("{every: null}", "s.yaml:3: checkpoints.every should be a duration"),
         (

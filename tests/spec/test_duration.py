@@ -72,6 +72,6 @@ def test_in_steps() -> None:
 def test_written_form_is_the_mapping() -> None:
     assert made("10 epochs").model_dump() == {"epochs": 10}
     assert made("0.5 epochs").model_dump() == {"epochs": 0.5}
-    assert made("1e300 epochs").model_dump() == {"epochs": 1e300}
+    assert made("1e9 epochs").model_dump() == {"epochs": 10**9}
     assert str(made("1 epoch")) == "1 epoch"
     assert str(made("300 steps")) == "300 steps"

@@ -207,7 +207,7 @@ def test_unknown_keys(text: str, message: str) -> None:
         ("expansion: {every: {minutes: 5}}", "should be in steps or epochs, found minutes"),
         ("training: {evaluate: 5m}", "should be in steps or epochs, found minutes"),
         ("training: {epochs: 1, minutes: 1}", "is given beside epochs"),
-        ("training: {batch_size: 0}", "should be `full` or a whole number of at least 1, found 0"),
+        ("training: {batch_size: 0}", "should be `auto`, `full` or a whole number from 1 to"),
         ("expansion:", "expansion is empty; leave it out to take the defaults"),
         ("expansion: [1]", "should be a mapping, found a list of 1"),
         ("expansion: {width: no}", 'should be a mapping, found the text "no"'),
