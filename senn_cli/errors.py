@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 
+def escaped(text: str) -> str:
+    r"""The text with control characters as escapes such as `\x1b`; its line ends stay."""
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1] for letter in text
+    )
+
+
 class SennError(Exception):
     """An error with a readable message, which the command line shows as a panel.
+
+    Messages quote what others wrote: names of files, cells, labels. Whatever could steer a terminal
+    is escaped here, for all of them.
 
     Args:
       message: what was found and what was expected; names a file and line or an array's path.
@@ -16,9 +26,10 @@ class SennError(Exception):
     title: str = "Error"
 
     def __init__(self, message: str, *, title: str | None = None, hint: str | None = None) -> None:
+        message = escaped(message)
         super().__init__(message)
         self.message = message
-        self.hint = hint
+        self.hint = None if hint is None else escaped(hint)
         if title is not None:
             self.title = title
 

@@ -16,6 +16,7 @@ from senn_cli.data.download import Say, say_on_stderr
 from senn_cli.data.images import convert_all
 from senn_cli.data.published import CIFAR10, CIFAR100
 from senn_cli.errors import DataError
+from senn_cli.given import require_file
 
 _SIDE = 32
 _PIXELS = 3 * _SIDE * _SIDE
@@ -97,6 +98,7 @@ def _read(
 ) -> tuple[Array, Array]:
     """The images `(N, 32, 32, 3)` and class numbers of one file."""
     try:
+        require_file(file)
         content = np.fromfile(file, np.uint8)
     except OSError as error:
         raise DataError(f"{file} cannot be read: {error.strerror or error}") from error
@@ -120,6 +122,7 @@ def _read(
 
 def _names(file: Path, count: int) -> tuple[str, ...]:
     try:
+        require_file(file)
         names = tuple(file.read_text("ascii").split())
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{file} cannot be read: {error}") from error

@@ -5,6 +5,8 @@ Three layouts, told apart by the folder `train`:
 - class folders alone: a share is held out as the test part;
 - `train` and one of `test` and `val`, each with class folders: the other one is the test part;
 - `train`, `val` and `test`: `val` is the validation part.
+
+Each of the three may have another of its usual names (see `NAMES`), in capitals or not.
 """
 
 from __future__ import annotations
@@ -19,9 +21,16 @@ from senn_cli.data.dataset import Part, Source
 from senn_cli.data.images import decode_all
 from senn_cli.errors import DataError
 
-_PARTS = ("train", "val", "test")
+NAMES = {
+    "train": ("train", "training"),
+    "val": ("val", "valid", "validation", "dev"),
+    "test": ("test", "testing"),
+}
+"""What the folder of each part may be called."""
+
 # What operating systems leave behind; anything else that is no image is a fault.
 _IGNORED = frozenset({"thumbs.db", "desktop.ini"})
+_IGNORED_FOLDERS = frozenset({"__macosx"})
 
 
 def load(path: Path, size: int | None = None, channels: int = 3) -> Source:
@@ -36,7 +45,8 @@ def load(path: Path, size: int | None = None, channels: int = 3) -> Source:
 
     Returns:
       uint8 images `(N, H, W, channels)`; the classes are the names of the folders in alphabetical
-      order, the images of a class are in the order of their paths.
+      order, the images of a class are in the order of their paths. Its notes say which folder
+      became which part.
 
     Raises:
       DataError: another layout, a class without training images, or faulty files, all named.
@@ -44,10 +54,7 @@ def load(path: Path, size: int | None = None, channels: int = 3) -> Source:
     if not path.is_dir():
         what = "is a file, not a directory" if path.exists() else "does not exist"
         raise DataError(f"data.path: {path} {what}")
-    split = (path / "train").is_dir()
-    folders = {"train": path}
-    if split:
-        folders = {name: path / name for name in _PARTS if (path / name).is_dir()}
+    folders = _parts(path)
     files = {name: _files(folder) for name, folder in folders.items()}
     classes = _classes(folders, files)
     order = [
@@ -62,23 +69,89 @@ def load(path: Path, size: int | None = None, channels: int = 3) -> Source:
         parts[name] = Part(x[start:stop], y[start:stop], np.arange(start, stop, dtype=np.int64))
         start = stop
     test = parts.get("test", parts.get("val"))
+    own = "val" in parts and "test" in parts
     return Source(
         name="folder",
         task="classification",
         train=parts["train"],
         test=test,
         classes=classes,
-        validation=parts.get("val") if "test" in parts else None,
+        validation=parts["val"] if own else None,
+        notes=_notes(path, folders, parts),
     )
+
+
+def _parts(path: Path) -> dict[str, Path]:
+    """The folder of every part; the directory itself as "train" where it holds class folders.
+
+    Raises:
+      DataError: parts without one to train on, two folders of one part, or another folder beside
+        them.
+    """
+    found: dict[str, list[Path]] = {}
+    others = []
+    for folder in _folders(path):
+        part = next((part for part, names in NAMES.items() if folder.name.lower() in names), None)
+        if part is None:
+            others.append(folder)
+        else:
+            found.setdefault(part, []).append(folder)
+    if "train" not in found:
+        if found and not others:  # no classes are called `test` and `val` alone
+            listed = " and ".join(str(folder) for folders in found.values() for folder in folders)
+            raise DataError(
+                f"{path} holds {listed}, but no folder to train on",
+                hint=f"call it {path / 'train'}",
+            )
+        return {"train": path}
+    for part, folders in found.items():
+        if len(folders) > 1:
+            raise DataError(
+                f"{folders[0]} and {folders[1]} both name the {part} part",
+                hint="keep one of them in this directory",
+            )
+    if others:
+        known = ", ".join(name for part in ("val", "test") for name in NAMES[part])
+        raise DataError(
+            f"{others[0]} lies beside {found['train'][0]}, but is no part: parts beside it are "
+            f"called {known}",
+            hint="rename it, or move it away; class folders belong into the folders of the parts. "
+            f"If {found['train'][0].name!r} is a class, give it another name.",
+        )
+    return {part: found[part][0] for part in NAMES if part in found}
+
+
+def _notes(path: Path, folders: dict[str, Path], parts: dict[str, Part]) -> tuple[str, ...]:
+    """Which folder became which part, for whoever has named them."""
+    if folders["train"] == path:
+        return ()
+    meant = {"val": "validation" if "test" in parts else "test"}
+    told = [
+        f"{folder.name} is the {meant.get(part, part)} part ({len(parts[part])})"
+        for part, folder in folders.items()
+    ]
+    rest = [] if len(folders) > 1 else ["the test part is cut from it"]
+    return (f"{path}: {', '.join([*told, *rest])}",)
+
+
+def _folders(path: Path) -> list[Path]:
+    """The folders in a directory, sorted, without hidden ones and what systems leave behind."""
+    try:
+        return [
+            entry
+            for entry in sorted(path.iterdir())
+            if not entry.name.startswith(".")
+            and entry.name.lower() not in _IGNORED_FOLDERS
+            and entry.is_dir()
+        ]
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
 def _files(folder: Path) -> dict[str, list[Path]]:
     """The files of every class folder, by the class's name; both sorted."""
-    found: dict[str, list[Path]] = {}
     try:
-        for entry in sorted(folder.iterdir()):
-            if entry.is_dir() and not entry.name.startswith("."):
-                found[entry.name] = _below(entry)
+        found = {entry.name: _below(entry) for entry in _folders(folder)}
     except OSError as error:
         raise DataError(f"{folder} cannot be read: {error.strerror or error}") from error
     if not found:

@@ -11,6 +11,7 @@ import numpy as np
 
 from senn_cli.data.dataset import Array
 from senn_cli.errors import DataError
+from senn_cli.given import require_file
 
 _UNSIGNED_BYTE = 0x08
 
@@ -49,6 +50,7 @@ def read_idx(path: Path) -> Array:
 
 
 def _unpacked(path: Path) -> bytes:
+    require_file(path)
     try:
         content = path.read_bytes()
     except OSError as error:

@@ -1,9 +1,14 @@
 """From image files, or stored pixels, to uint8 arrays: one conversion for every source.
 
-A file is PNG or JPEG, of any mode. In this order:
+A file is PNG or JPEG, of any mode: black and white, gray of 2 to 16 bits, palette, color of 8 or 16
+bits a channel, each with or without transparency (an alpha channel, or one value or palette entries
+that are transparent), CMYK. Of an animated PNG the first picture is taken; GIF, WebP, TIFF and
+others are refused. Notes on color profiles and gamma are not applied. In this order:
 
 1. the rotation that a camera noted (EXIF) is carried out; notes that can't be read turn nothing;
-2. 16-bit gray becomes 8-bit (the nearest of v / 257);
+2. what has 2 or 4 bits is spread over 0 to 255; 16-bit gray becomes 8-bit (the nearest of v / 257).
+   Pillow gives of 16-bit colors and of 16-bit gray with alpha the high bytes alone, so a color that
+   is transparent is told by its high bytes there;
 3. what is transparent is laid on white;
 4. colors become RGB, or for one channel gray by 0.299 R + 0.587 G + 0.114 B; gray becomes RGB with
    three equal channels;
@@ -20,17 +25,19 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from senn_cli.data.dataset import Array
 from senn_cli.errors import DataError
+from senn_cli.given import looks_like, require_file
 
 if TYPE_CHECKING:
     from PIL import Image
 
 _FORMATS = ("PNG", "JPEG")
+_STEPS = {"1": 255, "L;2": 85, "L;4": 17}
 _MOST_THREADS = 16
 
 
@@ -47,14 +54,15 @@ def decode(path: Path, size: int | None, channels: int) -> Array:
     """
     from PIL import Image, UnidentifiedImageError
 
+    require_file(path)
     try:
         with Image.open(path, formats=_FORMATS) as image:
+            stored = str(image.tile[0][3]) if image.tile else ""
             image.load()
+            _spread_transparency(image, stored)
             return _pixels(_sized(_converted(image, channels), size), channels)
     except UnidentifiedImageError:
-        empty = path.stat().st_size == 0
-        what = "is empty" if empty else "is neither a PNG nor a JPEG image, or damaged"
-        raise DataError(f"{path} {what}") from None
+        raise DataError(f"{path} {_no_image(looks_like(path))}") from None
     except MemoryError:
         raise
     except Exception as error:  # a damaged file can raise almost anything in Pillow
@@ -133,8 +141,46 @@ def convert_all(images: Array, size: int | None, channels: int) -> Array:
     return converted
 
 
+def _no_image(like: str | None) -> str:
+    """What is wrong with a file that is no image here, from what it looks like."""
+    if like is None:
+        return "is neither a PNG nor a JPEG image, or damaged"
+    if like == "an empty file":
+        return "is empty"
+    if like in ("a PNG image", "a JPEG image"):
+        return f"looks like {like}, but is damaged"
+    convert = "; convert it to PNG" if like.endswith("image") else ""
+    return f"is neither a PNG nor a JPEG image; it looks like {like}{convert}"
+
+
 def _threads() -> int:
     return min(_MOST_THREADS, (os.cpu_count() or 1) + 1)
+
+
+def _spread_transparency(image: Image.Image, stored: str) -> None:
+    """Brings the value that is transparent to the range that Pillow has brought the pixels to.
+
+    Args:
+      stored: how pixels lie in the file, in Pillow's words; at other depths both agree.
+    """
+    clear: Any = image.info.get("transparency")
+    if isinstance(clear, int) and stored in _STEPS:
+        # Pillow spreads both where there is one bit, in some versions.
+        image.info["transparency"] = min(255, clear * _STEPS[stored])
+    elif isinstance(clear, tuple) and stored == "RGB;16B":
+        image.info["transparency"] = tuple(value >> 8 for value in clear)
+
+
+def _eight_bit(image: Image.Image) -> Image.Image:
+    """16-bit gray as 8-bit; with alpha where one of its values is transparent."""
+    from PIL import Image
+
+    values = np.clip(np.asarray(image).astype(np.int64), 0, 65535)
+    gray = Image.fromarray(((values * 255 + 32767) // 65535).astype(np.uint8))
+    clear = image.info.get("transparency")
+    if clear is not None:  # told before the values become fewer
+        gray.putalpha(Image.fromarray(np.where(values == clear, 0, 255).astype(np.uint8)))
+    return gray
 
 
 def _converted(image: Image.Image, channels: int) -> Image.Image:
@@ -145,8 +191,7 @@ def _converted(image: Image.Image, channels: int) -> Image.Image:
     with contextlib.suppress(Exception):
         image = ImageOps.exif_transpose(image)
     if image.mode.startswith("I"):  # 16-bit gray; "I" holds the same values in 32 bits
-        values = np.clip(np.asarray(image).astype(np.int64), 0, 65535)
-        image = Image.fromarray(((values * 255 + 32767) // 65535).astype(np.uint8))
+        image = _eight_bit(image)
     if image.has_transparency_data:
         image = image.convert("RGBA")
         white = Image.new("RGBA", image.size, (255, 255, 255, 255))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
-from difflib import get_close_matches
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
 from senn_cli.data.dataset import Array, Part, Source, Task
+from senn_cli.data.numpy_files import Archive, opened
 from senn_cli.data.targets import as_float32, as_labels, class_names, class_numbers
 from senn_cli.errors import DataError
 
@@ -92,48 +89,11 @@ def _read(path: Path, inputs: str, targets: str, task: Task) -> tuple[Array, Arr
 
 def _arrays(path: Path, names: tuple[str, ...]) -> dict[str, Array]:
     """The named arrays of an archive."""
-    try:
-        # Opened here, as np.load leaves a file open when it turns out to be damaged.
-        with path.open("rb") as file:
-            return _load_arrays(file, path, names)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
-
-
-def _load_arrays(file: BinaryIO, path: Path, names: tuple[str, ...]) -> dict[str, Array]:
-    try:
-        archive = np.load(file, allow_pickle=False)
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise DataError(
-            f"{path} is not a NumPy archive (.npz), or is damaged: {error}",
-            hint="write it with numpy.savez(path, x=..., y=...); pickled objects are never loaded",
-        ) from error
-    if not isinstance(archive, np.lib.npyio.NpzFile):
-        raise DataError(
-            f"{path} holds a single array, not an archive of named ones",
-            hint="write it with numpy.savez(path, x=..., y=...)",
-        )
-    with archive:
-        return {name: _array(archive, path, name) for name in names}
-
-
-def _array(archive: np.lib.npyio.NpzFile, path: Path, name: str) -> Array:
-    if name not in archive.files:
-        close = get_close_matches(name, archive.files, n=1)
-        raise DataError(
-            f"{path} has no array {name!r}; it has {', '.join(map(repr, archive.files)) or 'none'}",
-            hint=f"did you mean {close[0]!r}?" if close else "set data.inputs and data.targets",
-        )
-    try:
-        return np.asarray(archive[name])
-    except ValueError as error:
-        if "allow_pickle" not in str(error):
-            raise DataError(f"{path}, array {name!r} is damaged: {error}") from error
-        raise DataError(
-            f"{path}, array {name!r} holds Python objects, which are never loaded: "
-            "a pickle can run any code",
-            hint="store it as an array of numbers or of text (dtype=str)",
-        ) from error
-    # The last where a damaged header names a compression that nobody knows.
-    except (EOFError, OSError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
-        raise DataError(f"{path}, array {name!r} is damaged: {error}") from error
+    with opened(path) as found:
+        if not isinstance(found, Archive):
+            raise DataError(
+                f"{path} holds a single array, not an archive of named ones",
+                hint="write it with numpy.savez(path, x=..., y=...)",
+            )
+        other = "set data.inputs and data.targets"
+        return {name: found.take(name, other=other) for name in names}

@@ -6,6 +6,7 @@ import csv
 from pathlib import Path
 
 from senn_cli.errors import DataError
+from senn_cli.given import require_file
 
 Row = tuple[int, list[str]]
 """A row's last line in the file, from 1, and its cells without surrounding blanks."""
@@ -18,6 +19,7 @@ def read_cells(path: Path, delimiter: str) -> list[Row]:
       DataError: the file is empty, cannot be read, is not UTF-8, or has a quote that never ends;
         the message names file and line.
     """
+    require_file(path)
     rows: list[Row] = []
     try:
         # utf-8-sig drops the mark that spreadsheets put in front of the first column's name.

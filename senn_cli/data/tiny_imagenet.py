@@ -17,6 +17,7 @@ from senn_cli.data.download import Say, say_on_stderr
 from senn_cli.data.images import decode_all
 from senn_cli.data.published import TINY_IMAGENET
 from senn_cli.errors import DataError
+from senn_cli.given import require_file
 
 _PUBLISHED_PER_CLASS = 500
 
@@ -154,6 +155,7 @@ def _annotations(file: Path, names: dict[str, str]) -> list[tuple[str, str]]:
 
 def _lines(file: Path) -> list[str]:
     try:
+        require_file(file)
         return [line for line in file.read_text("utf-8").splitlines() if line.strip()]
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{file} cannot be read: {error}") from error

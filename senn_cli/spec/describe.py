@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from senn_cli.errors import escaped
+
 _LONGEST = 40
 
 
@@ -50,9 +52,7 @@ def quote(text: str) -> str:
 
 def printable(text: str) -> str:
     """The text with control characters and line ends escaped, so that it can't steer a terminal."""
-    return "".join(
-        character if character.isprintable() else repr(character)[1:-1] for character in text
-    )
+    return escaped(text).replace("\n", "\\n")
 
 
 def dotted(path: Iterable[str | int]) -> str:

@@ -109,7 +109,8 @@ class FolderSpec(Pixels, Divided):
     source: Literal["folder"] = Field(description="Class folders of PNG and JPEG images.")
     path: SpecPath = Field(
         description="The directory, relative to the spec file: class folders, or `train` with "
-        "`test` or `val` or both, which hold class folders."
+        "`test` or `val` or both, which hold class folders. `training`, `valid`, `validation`, "
+        "`dev` and `testing` are taken as well, in capitals or not."
     )
     test: Some = Field(
         default=0.2,

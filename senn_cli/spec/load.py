@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from senn_cli.errors import SpecError
+from senn_cli.given import require_file
 from senn_cli.spec.checks import Found
 from senn_cli.spec.describe import describe, printable
 from senn_cli.spec.errors import Fault, InvalidSpecError, explain
@@ -82,14 +83,13 @@ def parse_spec(
 
 
 def _read(file: Path) -> str:
+    require_file(file, SpecError, streams=True)
     try:
         return file.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         near = _neighbour(file)
         hint = f"Did you mean {near}?" if near else None
         raise SpecError(f"{printable(str(file))}: no such file", hint=hint) from None
-    except IsADirectoryError:
-        raise SpecError(f"{printable(str(file))}: a directory, not a spec file") from None
     except UnicodeDecodeError as error:
         message = f"{printable(str(file))}: not UTF-8 text, at byte {error.start}"
         raise SpecError(message) from None

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from senn_cli.errors import RunError, UsageError
+from senn_cli.data.numpy_files import Archive, opened
+from senn_cli.errors import DataError, RunError, UsageError
+from senn_cli.given import require_file
 from senn_cli.use.extras import require
 
 _PURPOSE = "reading .safetensors"
-_FLOATS = {"F16": "float16", "F32": "float32", "F64": "float64"}
-"""Types of a safetensors file that are taken; NumPy lacks some of the others, such as BF16."""
+_FLOATS = ("BF16", "F16", "F32", "F64")
+"""Types of a safetensors file that are taken: each number is one of float32, or rounded to one."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +44,9 @@ def open_weights(path: Path) -> WeightsFile:
       UsageError: there is no such file, it has another ending, or safetensors is not installed.
       RunError: it cannot be read or is damaged.
     """
-    if not path.is_file():
-        what = "is a directory" if path.is_dir() else "does not exist"
-        raise UsageError(f"{path} {what}; name a file of weights, .safetensors or .npz")
+    require_file(path, UsageError)
+    if not path.exists():
+        raise UsageError(f"{path} does not exist; name a file of weights, .safetensors or .npz")
     if path.suffix == ".safetensors":
         return _safetensors(path)
     if path.suffix == ".npz":
@@ -70,6 +72,8 @@ def _safetensors(path: Path) -> WeightsFile:
         kind = reading(lambda file: file.get_slice(name).get_dtype())
         if kind not in _FLOATS:
             raise _wrong_type(path, name, kind)
+        if kind == "BF16":
+            require("ml_dtypes", _PURPOSE)  # comes with JAX; NumPy knows bfloat16 from then on
         return np.asarray(reading(lambda file: file.get_tensor(name)))
 
     names, metadata = reading(lambda file: (tuple(file.keys()), file.metadata() or {}))
@@ -77,31 +81,37 @@ def _safetensors(path: Path) -> WeightsFile:
 
 
 def _npz(path: Path) -> WeightsFile:
-    def reading(action: Callable[[Any], Any]) -> Any:
+    @contextmanager
+    def archive() -> Iterator[Archive]:
         try:
-            with path.open("rb") as content:  # NumPy leaves a file open that is no archive
-                file = np.load(content, allow_pickle=False)
-                if not isinstance(file, np.lib.npyio.NpzFile):
-                    raise ValueError("a single array, not an archive of named ones")
-                with file:
-                    return action(file)
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            text = getattr(error, "strerror", None) or str(error)
-            raise RunError(f"{path} is no .npz file, or damaged: {text}") from error
+            with opened(path) as found:
+                if not isinstance(found, Archive):
+                    raise DataError(
+                        f"{path} holds a single array, not an archive of named ones",
+                        hint="Write it by numpy.savez(path, **arrays).",
+                    )
+                yield found
+        except DataError as error:  # weights are no data
+            raise RunError(error.message, hint=error.hint) from error
 
     def load(name: str) -> np.ndarray:
-        found: np.ndarray = reading(lambda file: np.asarray(file[name]))
+        with archive() as file:
+            found = file.take(name)
         if found.dtype.kind != "f" or found.dtype.itemsize > 8:
             raise _wrong_type(path, name, str(found.dtype))
         return found
 
-    return WeightsFile(path, reading(lambda file: tuple(file.files)), {}, load)
+    with archive() as file:
+        return WeightsFile(path, file.names, {}, load)
 
 
 def _wrong_type(path: Path, name: str, kind: str) -> RunError:
     return RunError(
-        f"{path}: the array {name} is {kind}; float32, float16 and float64 can be imported",
-        hint="Convert it in the program that wrote the file, or name it in `ignore:`.",
+        f"{path}: the array {name} is {kind}; float32, float16, float64 and, in safetensors, "
+        "bfloat16 can be imported",
+        hint="Convert it where the file is written: tensor.float() in PyTorch, "
+        "x.astype(numpy.float32) in JAX and NumPy. What the network does not need is named in "
+        "`ignore:`.",
     )
 
 

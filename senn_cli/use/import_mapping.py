@@ -25,6 +25,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, model_validator
 
 from senn_cli.errors import UsageError
+from senn_cli.given import require_file
 from senn_cli.spec.base import Count, Listed, Model, fault
 from senn_cli.spec.describe import alternatives, describe, printable
 from senn_cli.spec.errors import Fault, choose, explain
@@ -36,6 +37,15 @@ BIASES = (
     "senn's convolutions have no bias: a growing layer is scored by what its kernel reads, and the "
     "head's bias is the only one"
 )
+
+ACTIVATIONS = (
+    "Growth is scored by derivatives, so activations are smooth: silu and tanh, and in an mlp "
+    "rational, x alpha + (beta + gamma x) / (1 + x^2), the one that an inserted layer can begin as "
+    "the identity with. There is no relu or gelu, and a network that was trained with one computes "
+    "something else with silu: put silu, which is closest, in its place where the network was "
+    "trained, train it on for some epochs, and import that."
+)
+"""Why there are these, and what to do about a network with others."""
 
 _Name = Annotated[str, StringConstraints(min_length=1)]
 _Real = Annotated[float, Field(strict=False)]
@@ -214,6 +224,7 @@ def read_mapping(path: Path) -> Mapping:
       UsageError: it cannot be read, or has faults, all of which are listed.
     """
     shown = printable(str(path))
+    require_file(path, UsageError, streams=True)
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -243,7 +254,9 @@ def read_mapping(path: Path) -> Mapping:
 
 def _invalid(faults: list[Fault]) -> UsageError:
     lines = [str(one) for one in sorted(faults, key=lambda one: one.line or 0)]
-    return UsageError("\n".join(dict.fromkeys(lines)), title="Invalid mapping")
+    other = any(one.path == ("activation",) and "should be one of" in one.message for one in faults)
+    hint = ACTIVATIONS if other else None
+    return UsageError("\n".join(dict.fromkeys(lines)), title="Invalid mapping", hint=hint)
 
 
 def _explained(

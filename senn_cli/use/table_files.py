@@ -14,6 +14,7 @@ import numpy as np
 from senn_cli.data.dataset import Array
 from senn_cli.data.table import read_cells
 from senn_cli.errors import DataError
+from senn_cli.given import require_file
 
 _LARGEST = float(np.finfo(np.float32).max)
 _SHOWN = 5
@@ -40,11 +41,12 @@ class Columns:
 def header(path: Path, delimiter: str) -> tuple[str, ...] | None:
     """The names of the columns of a table, or None where it cannot be read."""
     try:
+        require_file(path)
         with path.open(encoding="utf-8-sig", newline="") as file:
             for cells in csv.reader(file, delimiter=delimiter, strict=True):
                 if any(cell.strip() for cell in cells):
                     return tuple(cell.strip() for cell in cells)
-    except (OSError, ValueError, csv.Error):
+    except (OSError, ValueError, csv.Error, DataError):
         pass
     return None
 

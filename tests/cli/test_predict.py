@@ -66,7 +66,11 @@ def test_faults(run: Path, tmp_path: Path) -> None:
     for arguments, code, message in (
         ([run], 2, "Missing argument"),
         ([run, tmp_path / "x.npy"], 2, "expected examples of the shape (2,)"),
-        ([run, tmp_path / "bad.npy"], 2, "bad.npy holds Python objects, or is no file of NumPy's"),
+        (
+            [run, tmp_path / "bad.npy"],
+            2,
+            "bad.npy is no file of NumPy's (.npz or .npy); it looks like a text",
+        ),
         ([run, tmp_path / "none.csv"], 2, "does not exist"),
         ([run, tmp_path / "x.npy", "-o", tmp_path], 2, "is a directory; name a file"),
         ([run, tmp_path / "x.npy", "-o", tmp_path / "a/b"], 2, "does not exist; name a file"),

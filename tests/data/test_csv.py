@@ -145,5 +145,5 @@ def test_a_test_file_without_a_column_and_files_that_cannot_be_read(tmp_path: Pa
     (tmp_path / "latin.csv").write_bytes("a,label\n1,café\n".encode("latin-1"))
     with pytest.raises(DataError, match="is not UTF-8 text"):
         load(tmp_path / "latin.csv")
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="is a directory, not a regular file"):
         load(tmp_path)

@@ -104,6 +104,56 @@ def test_three_folders_are_the_three_parts(tmp_path: Path) -> None:
     assert load(tmp_path, validation=0).validation is None
 
 
+@pytest.mark.parametrize("name", ["val", "Valid", "VALIDATION", "dev"])
+@pytest.mark.parametrize("train", ["train", "Training"])
+def test_validation_by_any_of_its_names_is_never_passed_over(
+    tmp_path: Path, train: str, name: str
+) -> None:
+    dataset = load(layout(tmp_path, train, name))
+    assert values(dataset.test) == [50, 51, 52, 53, 60, 61, 62, 63]
+    (told,) = dataset.notes
+    assert told == f"{tmp_path}: {train} is the train part (8), {name} is the test part (8)"
+    dataset = load(layout(tmp_path, train, name, "Testing"))
+    assert dataset.validation is not None
+    assert values(dataset.validation) == [50, 51, 52, 53, 60, 61, 62, 63]
+    assert values(dataset.test) == [100, 101, 102, 103, 110, 111, 112, 113]
+    assert f"{name} is the validation part (8), Testing is the test part (8)" in dataset.notes[0]
+
+
+def test_capitals_make_no_two_classes_of_train_and_test(tmp_path: Path) -> None:
+    dataset = load(layout(tmp_path, "Train", "Test"))
+    assert dataset.classes == ("a", "b")
+    assert len(dataset.test) == 8
+
+
+def test_a_folder_beside_the_parts_is_an_error_that_names_it(tmp_path: Path) -> None:
+    layout(tmp_path, "train", "holdout")
+    with pytest.raises(DataError) as caught:
+        load(tmp_path)
+    assert caught.value.message.startswith(f"{tmp_path / 'holdout'} lies beside {tmp_path}/train")
+    (tmp_path / "holdout").rename(tmp_path / "__MACOSX")
+    assert len(load(tmp_path, test=2, validation=0).train) == 6
+
+
+def test_parts_that_are_ambiguous_or_lack_one_to_train_on(tmp_path: Path) -> None:
+    layout(tmp_path, "val", "Valid", "train")
+    with pytest.raises(DataError, match=r"Valid and .*val both name the val part"):
+        load(tmp_path)
+    (tmp_path / "train").rename(tmp_path / "test")
+    with pytest.raises(DataError, match="but no folder to train on") as caught:
+        load(tmp_path)
+    assert caught.value.hint == f"call it {tmp_path / 'train'}"
+
+
+def test_a_class_may_be_called_like_a_part(tmp_path: Path) -> None:
+    assert load(layout(tmp_path / "x", ""), test=2).classes == ("a", "b")
+    for name in ("dev", "prod"):
+        for i in range(4):
+            put(tmp_path / name / f"{i}.png", i)
+    (tmp_path / "x").rename(tmp_path / ".x")
+    assert load(tmp_path, test=2, validation=0).classes == ("dev", "prod")
+
+
 def test_a_train_folder_alone_is_split(tmp_path: Path) -> None:
     dataset = load(layout(tmp_path, "train"), test=2, validation=2)
     assert {name: len(part) for name, part in dataset.parts.items()} == {

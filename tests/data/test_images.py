@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import struct
 import warnings
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -78,6 +80,83 @@ def test_sixteen_bits_become_eight_by_the_nearest_value(tmp_path: Path) -> None:
     assert decode(tmp_path / "a.png", None, 3)[0, 2].tolist() == [255] * 3
 
 
+def made(
+    path: Path, depth: int, color: int, row: bytes, clear: bytes = b"", palette: bytes = b""
+) -> Path:
+    """A PNG of one row of four pixels, written by the format's definition."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        body = kind + data
+        return struct.pack(">I", len(data)) + body + struct.pack(">I", zlib.crc32(body))
+
+    content = b"\x89PNG\r\n\x1a\n"
+    content += chunk(b"IHDR", struct.pack(">IIBBBBB", 4, 1, depth, color, 0, 0, 0))
+    content += chunk(b"PLTE", palette) if palette else b""
+    content += chunk(b"tRNS", clear) if clear else b""
+    content += chunk(b"IDAT", zlib.compress(b"\0" + row)) + chunk(b"IEND", b"")
+    path.write_bytes(content)
+    return path
+
+
+def words(*values: int) -> bytes:
+    return struct.pack(f">{len(values)}H", *values)
+
+
+GRAY, COLOR, PALETTE, GRAY_ALPHA, COLOR_ALPHA = 0, 2, 3, 4, 6
+
+
+@pytest.mark.parametrize(
+    ("depth", "row", "clear", "without", "with_clear"),
+    [
+        (1, b"\x40", 1, [0, 255, 0, 0], [0, 255, 0, 0]),
+        (1, b"\x40", 0, [0, 255, 0, 0], [255, 255, 255, 255]),
+        (2, b"\x1b", 2, [0, 85, 170, 255], [0, 85, 255, 255]),
+        (4, b"\x07\xf1", 7, [0, 119, 255, 17], [0, 255, 255, 17]),
+        (8, bytes([1, 2, 3, 4]), 3, [1, 2, 3, 4], [1, 2, 255, 4]),
+        # 300 and 301 both become 1, of which 300 alone is transparent.
+        (16, words(0, 300, 301, 65535), 300, [0, 1, 1, 255], [0, 255, 1, 255]),
+    ],
+)
+def test_one_transparent_gray_at_every_depth(
+    tmp_path: Path, depth: int, row: bytes, clear: int, without: list[int], with_clear: list[int]
+) -> None:
+    for key, expected in ((b"", without), (words(clear), with_clear)):
+        file = made(tmp_path / "a.png", depth, GRAY, row, key)
+        assert decode(file, None, 1)[0, :, 0].tolist() == expected
+        assert decode(file, None, 3)[0].tolist() == [[value] * 3 for value in expected]
+
+
+def test_one_transparent_color_at_both_depths(tmp_path: Path) -> None:
+    row = bytes([9, 8, 7, 3, 4, 5, 3, 4, 6, 0, 0, 0])
+    expected = [[9, 8, 7], [255] * 3, [3, 4, 6], [0] * 3]
+    file = made(tmp_path / "a.png", 8, COLOR, row, words(3, 4, 5))
+    assert decode(file, None, 3)[0].tolist() == expected
+    wide = words(*(257 * value for value in row))
+    file = made(tmp_path / "a.png", 16, COLOR, wide, words(3 * 257, 4 * 257, 5 * 257))
+    assert decode(file, None, 3)[0].tolist() == expected
+
+
+def test_alpha_of_sixteen_bits_and_of_palettes(tmp_path: Path) -> None:
+    gray = words(257, 65535, 257 * 200, 0, 0, 257 * 51, 257 * 7, 65535)
+    file = made(tmp_path / "a.png", 16, GRAY_ALPHA, gray)
+    assert decode(file, None, 1)[0, :, 0].tolist() == [1, 255, 204, 7]
+    color = words(*(257 * v for v in (1, 2, 3, 255, 9, 9, 9, 0, 0, 0, 0, 51, 4, 5, 6, 255)))
+    file = made(tmp_path / "a.png", 16, COLOR_ALPHA, color)
+    assert decode(file, None, 3)[0].tolist() == [[1, 2, 3], [255] * 3, [204] * 3, [4, 5, 6]]
+    colors = bytes([10, 20, 30, 0, 0, 0, 40, 50, 60, 70, 80, 90])
+    file = made(tmp_path / "a.png", 2, PALETTE, b"\x1b", bytes([255, 51, 0]), colors)
+    assert decode(file, None, 3)[0].tolist() == [[10, 20, 30], [204] * 3, [255] * 3, [70, 80, 90]]
+
+
+def test_an_animated_png_gives_its_first_picture(tmp_path: Path) -> None:
+    frames = [Image.new("RGB", (2, 2), (value, 0, 0)) for value in (50, 100)]
+    file = tmp_path / "a.png"
+    frames[0].save(file, save_all=True, append_images=frames[1:])
+    with Image.open(file) as image:
+        assert getattr(image, "n_frames", 1) == 2
+    assert decode(file, None, 3)[0, 0].tolist() == [50, 0, 0]
+
+
 def test_black_and_white_bits(tmp_path: Path) -> None:
     bits = Image.fromarray(np.array([[0, 255]], np.uint8)).convert("1")
     assert decode(png(tmp_path, bits), None, 3).tolist() == [[[0] * 3, [255] * 3]]
@@ -144,7 +223,8 @@ def test_every_faulty_file_is_named(tmp_path: Path) -> None:
     assert [line.split()[0] for line in lines[1:]] == [str(tmp_path / name) for name in bad]
     assert caught.value.exit_code == 2
     assert lines[3].endswith("empty.png is empty")
-    assert lines[6].endswith("page.jpg is neither a PNG nor a JPEG image, or damaged")
+    assert lines[5].endswith("; it looks like a GIF image; convert it to PNG")
+    assert lines[6].endswith("page.jpg is neither a PNG nor a JPEG image; it looks like a web page")
     assert lines[7].endswith("absent.png cannot be decoded: No such file or directory")
 
 

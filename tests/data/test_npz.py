@@ -83,8 +83,11 @@ def test_objects_are_refused_without_running_their_code(tmp_path: Path) -> None:
         load(path)
     pickled = tmp_path / "b.npz"
     pickled.write_bytes(__import__("pickle").dumps(Bomb(mark)))
-    with pytest.raises(DataError, match="not a NumPy archive"):
+    with pytest.raises(
+        DataError, match=r"no file of NumPy's .*looks like a Python pickle"
+    ) as caught:
         load(pickled)
+    assert "never loaded" in str(caught.value.hint)
     assert not mark.exists()
 
 
@@ -146,18 +149,31 @@ def test_files_that_are_no_archives(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds a single array"):
         load(tmp_path / "single.npy")
     (tmp_path / "page.npz").write_text("<html>")
-    with pytest.raises(DataError, match="not a NumPy archive"):
+    with pytest.raises(DataError, match=r"no file of NumPy's .*looks like a web page"):
         load(tmp_path / "page.npz")
+    with pytest.raises(DataError, match="is a directory, not a regular file"):
+        load(tmp_path)
     (tmp_path / "empty.npz").write_bytes(b"")
-    with pytest.raises(DataError, match="not a NumPy archive"):
+    with pytest.raises(DataError, match="is empty"):
         load(tmp_path / "empty.npz")
+
+
+def test_a_table_given_as_an_archive_is_sent_to_source_csv(tmp_path: Path) -> None:
+    path = tmp_path / "table.npz"
+    path.write_text("a,b,label\n1,2,x\n")
+    with pytest.raises(
+        DataError, match=r"no file of NumPy's .*looks like a table of text"
+    ) as found:
+        load(path)
+    assert "source: csv" in str(found.value.hint)
+    assert "pickle" not in found.value.message
 
 
 def test_cut_off_and_damaged_archives(tmp_path: Path) -> None:
     path = write(tmp_path / "a.npz", x=np.random.default_rng(0).random((100, 3)), y=[0, 1] * 50)
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
-    with pytest.raises(DataError, match="not a NumPy archive"):
+    with pytest.raises(DataError, match="incomplete: the end of the archive is missing"):
         load(path)
     path.write_bytes(content[:500] + b"\0" * 50 + content[550:])
     with pytest.raises(DataError, match="'x' is damaged"):

@@ -286,7 +286,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="no such file") as caught:
         load_spec(tmp_path / "quikstart.yaml")
     assert caught.value.hint == f"Did you mean {tmp_path / 'quickstart.yaml'}?"
-    with pytest.raises(SpecError, match="a directory, not a spec file"):
+    with pytest.raises(SpecError, match="is a directory, not a regular file"):
         load_spec(tmp_path)
     (tmp_path / "latin.yaml").write_bytes("name: größe".encode("latin-1"))
     with pytest.raises(SpecError, match="not UTF-8 text, at byte 8"):

@@ -20,7 +20,7 @@ from senn_cli.runs.weights import load_weights
 from senn_cli.training.origin import origins, read_origin
 from senn_cli.use.exports import export_model
 from senn_cli.use.import_files import open_weights
-from senn_cli.use.imports import import_weights
+from senn_cli.use.imports import Imported, import_weights
 from tests.use.made import MOONS, made_run
 
 safetensors = pytest.importorskip("safetensors.numpy")
@@ -287,7 +287,7 @@ def change(name: str, value: Any) -> Any:
         (
             change("out_bias", np.array([1, 0])),
             RunError,
-            "out_bias is I64; float32, float16 and float64 can be imported",
+            "out_bias is I64; float32, float16, float64 and",
         ),
     ],
 )
@@ -373,18 +373,18 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     np.savez(tmp_path / "objects.npz", **{"fc1.weight": np.array([{}, []], object)})  # type: ignore[arg-type]
     for name, message in (
         ("nothing.npz", "does not exist"),
-        (".", "is a directory"),
+        (".", "is a directory, not a regular file"),
         ("net.pt", "ends with .safetensors or .npz"),
         ("cut.safetensors", "is no safetensors file, or damaged"),
-        ("cut.npz", "is no .npz file, or damaged"),
-        ("one.npz", "is no .npz file, or damaged: a single array"),
-        ("objects.npz", "is no .npz file, or damaged"),
+        ("cut.npz", "is damaged or incomplete"),
+        ("one.npz", "holds a single array"),
+        ("objects.npz", "array 'fc1.weight' holds Python objects"),
     ):
         with pytest.raises(SennError) as caught:
             import_weights(tmp_path / name, tmp_path / "map.yaml", tmp_path / "out")
         assert message in caught.value.message, name
-    for path in (tmp_path / "nothing.yaml", tmp_path):
-        with pytest.raises(UsageError, match="cannot be read"):
+    for path, message in ((tmp_path / "nothing.yaml", "cannot be read"), (tmp_path, "a directory")):
+        with pytest.raises(UsageError, match=message):
             import_weights(good, path, tmp_path / "out")
     with pytest.raises(UsageError, match="does not describe itself"):
         import_weights(good, None, tmp_path / "out")
@@ -393,13 +393,37 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         import_weights(good, tmp_path / "map.yaml", tmp_path)
 
 
-def test_types_that_numpy_lacks(tmp_path: Path) -> None:
-    header = json.dumps({"w": {"dtype": "BF16", "shape": [1, 2], "data_offsets": [0, 4]}}).encode()
-    content = len(header).to_bytes(8, "little") + header + bytes(4)
+def stored_as(tmp_path: Path, kind: str, content: bytes) -> Imported:
+    """The import of a network with one kernel of two inputs and an output, by the format's text."""
+    described = {"dtype": kind, "shape": [2, 1], "data_offsets": [0, len(content)]}
+    header = json.dumps({"w": described}).encode()
+    content = len(header).to_bytes(8, "little") + header + content
     (tmp_path / "a.safetensors").write_bytes(content)
     (tmp_path / "map.yaml").write_text("kind: mlp\nactivation: silu\nmaps: [{kernel: w}]\n")
-    with pytest.raises(RunError, match="the array w is BF16"):
-        import_weights(tmp_path / "a.safetensors", tmp_path / "map.yaml", tmp_path / "out")
+    return import_weights(tmp_path / "a.safetensors", tmp_path / "map.yaml", tmp_path / "out")
+
+
+def test_bfloat16_is_taken_exactly(tmp_path: Path) -> None:
+    # The upper halves of the float32 numbers 1.5 and -3.140625.
+    found = stored_as(tmp_path, "BF16", bytes([0xC0, 0x3F, 0x49, 0xC0]))
+    assert found.arrays[0].words == "from w, bfloat16 converted to float32, exactly"
+    _, params = load_weights(found.path / "weights")
+    assert params["map_0"]["kernel"].tolist() == [[1.5], [-3.140625]]
+
+
+def test_types_that_are_not_taken_say_what_is_and_how_to_convert(tmp_path: Path) -> None:
+    with pytest.raises(
+        RunError, match=r"the array w is F8_E4M3; float32, float16, .*bfloat16"
+    ) as e:
+        stored_as(tmp_path, "F8_E4M3", bytes(2))
+    assert "tensor.float()" in str(e.value.hint)
+
+
+@pytest.mark.parametrize("text", [MLP % "relu", (DENSE % "max2s2").replace("tanh", "relu")])
+def test_relu_is_refused_with_what_to_do(tmp_path: Path, text: str) -> None:
+    with pytest.raises(UsageError, match="activation should be one of") as caught:
+        imported(tmp_path, mlp_arrays(), text)
+    assert "put silu, which is closest, in its place" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize("blocks", [(), ((3, 2), (4,))])
