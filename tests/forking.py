@@ -12,12 +12,15 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+
+from tests.waiting import LIMIT, wait_until
 
 
 @dataclass
@@ -53,16 +56,13 @@ class Child:
         """Waits until it has come to the phase that it was told to pause in."""
         wait_until(lambda: (self.place / "paused").exists())
 
+    def wait_until_heard(self) -> None:
+        """Waits until it has heard a signal; one that comes from now on is another."""
+        wait_until((self.place / "heard").exists)
+
     def go_on(self) -> None:
         """Ends the pause."""
         (self.place / "go").touch()
-
-
-def wait_until(condition: Any, seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it takes too long"
-        time.sleep(0.002)
 
 
 class Server:
@@ -88,7 +88,7 @@ class Server:
     ) -> None:
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.close()
-        self._process.wait(timeout=60)
+        self._process.wait(timeout=LIMIT)
         self._process.stdout.close()
 
     def ask(self, request: dict[str, Any]) -> Any:
@@ -149,8 +149,27 @@ def _become(request: dict[str, Any]) -> None:
     for ignored in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(ignored, signal.SIG_DFL)
     sys.argv = ["senn", *request["arguments"]]
+    _hear(place)
     if request["pause"] is not None:
         _pause(place, *request["pause"])
+
+
+def _hear(place: Path) -> None:
+    """Has the process tell that a signal was heard, and take the next one for another."""
+    from senn_cli.training.interruption import Interruption
+
+    initialise = Interruption.__init__
+
+    def initialised(self: Interruption, *arguments: Any, **options: Any) -> None:
+        initialise(self, *arguments, **{**options, "together": 0.0})
+        threading.Thread(target=tell, args=(self,), daemon=True).start()
+
+    def tell(interruption: Interruption) -> None:
+        while interruption.requested is None:
+            time.sleep(0.002)  # between two looks
+        (place / "heard").touch()
+
+    Interruption.__init__ = initialised  # type: ignore[method-assign]
 
 
 def _pause(place: Path, phase: str, count: int) -> None:
@@ -166,7 +185,7 @@ def _pause(place: Path, phase: str, count: int) -> None:
             if seen[0] == count:
                 (place / "paused").touch()
                 while not (place / "go").exists():
-                    time.sleep(0.002)
+                    time.sleep(0.002)  # between two looks
         return context
 
     Ledger.phase = pausing  # type: ignore[method-assign]

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from senn_cli.randomness import key_data, numpy_generator, purpose_number, wrap
+from tests.waiting import LIMIT
 
 seeds = st.integers(0, 2**70)
 steps = st.integers(0, 2**40)
@@ -55,7 +56,7 @@ def test_another_process_draws_the_same() -> None:
         "assert 'jax' not in sys.modules"
     )
     found = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=LIMIT
     )
     here = numpy_generator(1, "fisher", 2).integers(2**60)
     assert found.stdout == f"{key_data(1, 'fisher', 2).tolist()} {here}\n"

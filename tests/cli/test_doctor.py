@@ -23,6 +23,7 @@ from senn_cli.cli.doctor import (
     print_checks,
 )
 from senn_cli.cli.doctoring import Check
+from tests.waiting import LIMIT
 
 app = typer.Typer()
 app.command()(doctor)
@@ -162,7 +163,7 @@ def test_the_real_devices_are_found() -> None:
         "print(check_devices(_device_names))"
     )
     result = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=LIMIT
     )
     assert "cpu:0" in result.stdout
     assert "outcome='ok'" in result.stdout

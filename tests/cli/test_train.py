@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from senn_cli.cli.app import app
 from senn_cli.cli.plan import in_bytes
 from senn_cli.spec import load_spec
 from senn_cli.training.loop import Trainer
+from tests.waiting import LIMIT, wait_until
 
 runner = CliRunner()
 
@@ -244,12 +244,9 @@ def test_control_c_in_a_real_process(place: Path) -> None:
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        deadline = time.monotonic() + 60
-        while not list(place.glob("runs/*/metrics.jsonl")) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        time.sleep(0.5)
+        wait_until(lambda: list(place.glob("runs/*/metrics.jsonl")))  # it trains
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 130, err
     (path,) = (place / "runs").iterdir()
     assert f"the run so far is in {path}" in err

@@ -23,6 +23,7 @@ from senn_cli.errors import RunError
 from senn_cli.runs import checkpoints, layout
 from senn_cli.runs.checkpoints import CheckpointStore, newest_good
 from senn_cli.runs.keep import KeepRules
+from tests.waiting import LIMIT
 
 Expected = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
 
@@ -84,7 +85,7 @@ class Gate:
 
         def held(path: Path, arrays: Any) -> None:
             self.reached.set()
-            assert self.open.wait(60)
+            assert self.open.wait(LIMIT)
             write(path, arrays)
 
         monkeypatch.setattr(checkpoints, "write_arrays", held)
@@ -239,7 +240,7 @@ def test_a_save_returns_before_it_is_written(
 ) -> None:
     gate = Gate(monkeypatch)
     store.save(1, content(1), {})
-    assert gate.reached.wait(60)
+    assert gate.reached.wait(LIMIT)
     assert store.steps() == ()  # neither written nor seen
     gate.open.set()
     store.wait()
@@ -269,7 +270,7 @@ def test_buffers_may_be_reused_right_away(
 def test_one_save_at_a_time(store: CheckpointStore, monkeypatch: pytest.MonkeyPatch) -> None:
     gate = Gate(monkeypatch)
     store.save(1, content(1), {})
-    assert gate.reached.wait(60)
+    assert gate.reached.wait(LIMIT)
     threading.Timer(0.1, gate.open.set).start()
     store.save(2, content(2), {})
     assert 1 in store.steps()

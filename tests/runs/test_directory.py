@@ -12,6 +12,7 @@ import pytest
 
 from senn_cli.errors import RunError, UsageError
 from senn_cli.runs.directory import RunDirectory
+from tests.waiting import LIMIT
 
 
 def test_the_name_tells_run_time_and_id(tmp_path: Path) -> None:
@@ -67,7 +68,7 @@ def race(call: str) -> list[str]:
         assert racer.stdin is not None
         racer.stdin.write("go\n")
         racer.stdin.flush()
-    outputs = [racer.communicate(timeout=60)[0].strip() for racer in racers]
+    outputs = [racer.communicate(timeout=LIMIT)[0].strip() for racer in racers]
     assert [racer.returncode for racer in racers] == [0] * 8
     return outputs
 

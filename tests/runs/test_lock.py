@@ -20,6 +20,7 @@ from senn_cli.errors import RunError, UsageError
 from senn_cli.runs import holder, lock
 from senn_cli.runs.holder import Holder
 from senn_cli.runs.lock import RunLock
+from tests.waiting import LIMIT
 
 HOLD = """
 import sys
@@ -130,7 +131,7 @@ def test_a_live_one_is_refused_with_pid_and_host(tmp_path: Path) -> None:
             error.message
         )
         assert (tmp_path / "lock.json").read_bytes() == before
-        process.communicate("go\n", timeout=60)
+        process.communicate("go\n", timeout=LIMIT)
         assert process.returncode == 0
     with RunLock(tmp_path) as taken:
         assert taken.taken_from is None
@@ -171,7 +172,7 @@ def test_of_several_that_find_a_dead_lock_one_gets_it(tmp_path: Path, attempt: i
         winner = racers[said.index("won")]
         assert sum(f"in use by pid {winner.pid} on host" in text for text in said) == 3
         for racer in racers:
-            racer.communicate("go\n", timeout=60)
+            racer.communicate("go\n", timeout=LIMIT)
             assert racer.returncode == 0
     assert os.listdir(tmp_path) == []
 
@@ -238,7 +239,7 @@ def test_a_moved_directory_stays_locked_and_is_released(tmp_path: Path) -> None:
     with held(old) as process:
         old.rename(new)
         assert f"{new} is in use by pid {process.pid} " in refusal(new).message
-        process.communicate("go\n", timeout=60)
+        process.communicate("go\n", timeout=LIMIT)
         assert process.returncode == 0
     assert os.listdir(new) == []
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import LIMIT
+
 PRELUDE = """
 import os
 from senn_cli.errors import DeviceError
@@ -34,7 +36,7 @@ def run(script: str, **variables: str | None) -> tuple[list[str], str]:
         [sys.executable, "-W", "error", "-c", PRELUDE + script],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=LIMIT,
         env=environment,
     )
     assert result.returncode == 0, result.stderr

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from senn_cli.training.interruption import SIGNALS, Interruption, exit_code
+from tests.waiting import LIMIT, wait_until
 
 CODES = [
     (signal.SIGINT, 130),
@@ -22,34 +24,55 @@ CODES = [
 ]
 
 PROGRAM = """
-import hashlib, os, signal, sys, time
+import hashlib, os, signal, sys, threading, time
 from senn_cli.training.interruption import Interruption
 
 def give_back():
     os.write(1, b"given back\\n")
     {give_back}
 
-with Interruption(give_back) as interruption:
+def tell():
+    while not interruption.requested:
+        time.sleep(0.001)  # between two looks
+    os.write(1, b"heard\\n")
+
+with Interruption(give_back, together={together}) as interruption:
+    threading.Thread(target=tell, daemon=True).start()
     print("ready", flush=True)
     {busy}
     print(interruption.requested, flush=True)
 """
 
-WAIT = "while True: time.sleep(0.01)"
+WAIT = "while True: time.sleep(1)"  # only a signal ends this
 # A single call that no signal ends, and during which other threads run: like a compilation.
 COMPILE = 'hashlib.pbkdf2_hmac("sha256", b"a", b"b", {rounds})'
 
 
-def start(busy: str, give_back: str = "pass") -> subprocess.Popen[str]:
+def start(busy: str, give_back: str = "pass", together: float = 0.0) -> subprocess.Popen[str]:
     process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM.format(busy=busy, give_back=give_back)],
+        [sys.executable, "-c", PROGRAM.format(busy=busy, give_back=give_back, together=together)],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
+    assert told(process) == "ready"
     return process
+
+
+def told(process: subprocess.Popen[str]) -> str:
+    """The next line that the process writes."""
+    assert process.stdout is not None
+    return process.stdout.readline().rstrip()
+
+
+def interrupted_twice(process: subprocess.Popen[str], first: int, second: int) -> tuple[str, str]:
+    """What the process wrote between the first signal that it heard and its end."""
+    process.send_signal(first)
+    assert told(process) == "heard"
+    assert process.poll() is None
+    process.send_signal(second)
+    return process.communicate(timeout=LIMIT)
 
 
 @pytest.fixture(autouse=True)
@@ -80,14 +103,8 @@ def test_the_first_signal_is_a_request(number: int, code: int) -> None:
 @pytest.mark.parametrize(("number", "code"), CODES)
 def test_the_second_of_a_kind_ends_the_process(number: int, code: int) -> None:
     process = start(WAIT)
-    process.send_signal(number)
-    time.sleep(0.3)
-    assert process.poll() is None
-    began = time.monotonic()
-    process.send_signal(number)
-    assert process.communicate(timeout=10) == ("given back\n", "")
+    assert interrupted_twice(process, number, number) == ("given back\n", "")
     assert process.returncode == code
-    assert time.monotonic() - began < 0.5
 
 
 @pytest.mark.parametrize(
@@ -96,80 +113,78 @@ def test_the_second_of_a_kind_ends_the_process(number: int, code: int) -> None:
 )
 def test_the_second_of_another_kind_gives_the_code(first: int, second: int, code: int) -> None:
     process = start(WAIT)
-    process.send_signal(first)
-    time.sleep(0.2)
-    process.send_signal(second)
-    process.communicate(timeout=10)
+    interrupted_twice(process, first, second)
     assert process.returncode == code
 
 
 def test_signals_that_come_together_are_one_request() -> None:
-    process = start("while not interruption.requested: time.sleep(0.001)\n    time.sleep(0.5)")
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGTERM):
+    process = start("sys.stdin.read()", together=LIMIT)
+    sent = (signal.SIGTERM, signal.SIGHUP, signal.SIGTERM)
+    for number in sent:
         process.send_signal(number)
-        time.sleep(0.005)
-    assert process.communicate(timeout=10)[0] in (f"{n}\n" for n in (signal.SIGTERM, signal.SIGHUP))
+    assert told(process) == "heard"
+    # All have arrived before the end of its input has, and all are read before it ends.
+    assert process.communicate(timeout=LIMIT)[0] in (f"{n:d}\n" for n in sent)
     assert process.returncode == 0
+
+
+def test_by_default_one_that_comes_later_is_another() -> None:
+    process = start(WAIT, together=inspect.signature(Interruption).parameters["together"].default)
+
+    def ended() -> bool:
+        process.send_signal(signal.SIGTERM)  # nothing happens where it has ended
+        return process.poll() is not None
+
+    wait_until(ended)
+    assert process.communicate(timeout=LIMIT) == ("heard\ngiven back\n", "")
+    assert process.returncode == 75
 
 
 def test_the_second_ends_a_call_that_never_returns_to_python() -> None:
     process = start(COMPILE.format(rounds=10**9))  # minutes
-    process.send_signal(signal.SIGINT)
-    time.sleep(0.3)
-    assert process.poll() is None
-    process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=10) == ("given back\n", "")
+    assert interrupted_twice(process, signal.SIGINT, signal.SIGINT) == ("given back\n", "")
     assert process.returncode == 130
 
 
 def test_the_first_is_seen_after_a_call_that_never_returns_to_python() -> None:
-    process = start(COMPILE.format(rounds=10**6))
+    process = start(f"while not interruption.requested: {COMPILE.format(rounds=10**6)}")
     process.send_signal(signal.SIGTERM)
-    assert process.communicate(timeout=60) == (f"{int(signal.SIGTERM)}\n", "")
+    assert process.communicate(timeout=LIMIT) == (f"heard\n{int(signal.SIGTERM)}\n", "")
     assert process.returncode == 0
 
 
-def send_later(seconds: float) -> threading.Timer:
-    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGUSR1))
-    timer.start()
-    return timer
+def multiply() -> bool:
+    ones = np.ones((300, 300))
+    return bool((ones @ ones == 300).all())
 
 
-def sleep() -> None:
-    time.sleep(0.3)
-
-
-def multiply() -> None:
-    matrix = np.ones((300, 300))
-    end = time.monotonic() + 0.3
-    while time.monotonic() < end:
-        matrix = matrix @ matrix / 300
-
-
-@pytest.mark.parametrize("busy", [sleep, multiply, lambda: sum(range(20_000_000))])
-def test_the_first_is_seen_after_any_call_and_interrupts_none(busy: Callable[[], object]) -> None:
+@pytest.mark.parametrize(
+    "busy",
+    [
+        lambda: time.sleep(0.01) is None,  # a call like any other, nothing waits for it
+        multiply,
+        lambda: sum(range(10**6)) == 10**6 * (10**6 - 1) // 2,
+    ],
+    ids=["sleep", "multiply", "sum"],
+)
+def test_the_first_is_seen_after_any_call_and_interrupts_none(busy: Callable[[], bool]) -> None:
     with Interruption() as interruption:
-        timer = send_later(0.05)
-        busy()
-        timer.join()
+        sender = threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGUSR1))
+        sender.start()
+        wait_until(lambda: busy() and interruption.requested is not None)
+        sender.join()
         assert interruption.requested == signal.SIGUSR1
 
 
 def test_a_terminal_that_cannot_be_given_back_does_not_keep_the_process() -> None:
-    process = start(WAIT, "time.sleep(600)")
-    process.send_signal(signal.SIGINT)
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=10)
+    process = start(WAIT, f"time.sleep({5 * LIMIT})")  # it keeps the process
+    assert interrupted_twice(process, signal.SIGINT, signal.SIGINT) == ("given back\n", "")
     assert process.returncode == 130
 
 
 def test_an_error_while_giving_back_changes_nothing() -> None:
     process = start(WAIT, "raise OSError('the terminal is gone')")
-    process.send_signal(signal.SIGHUP)
-    time.sleep(0.2)
-    process.send_signal(signal.SIGHUP)
-    process.communicate(timeout=10)
+    interrupted_twice(process, signal.SIGHUP, signal.SIGHUP)
     assert process.returncode == 75
 
 
@@ -221,8 +236,9 @@ def test_signals_of_other_kinds_are_none_of_ours() -> None:
     try:
         with Interruption() as interruption:
             os.kill(os.getpid(), signal.SIGUSR2)
-            time.sleep(0.05)
-            assert (heard, interruption.requested) == ([signal.SIGUSR2], None)
+            wait_until(lambda: heard)
+        # The end has waited for the thread, which has read all that came.
+        assert (heard, interruption.requested) == ([signal.SIGUSR2], None)
     finally:
         signal.signal(signal.SIGUSR2, old)
 

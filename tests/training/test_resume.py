@@ -9,7 +9,9 @@ import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import jax
 import pytest
 
 from senn_cli.errors import InterruptedRun, UsageError
@@ -20,6 +22,7 @@ from senn_cli.training.run import Run
 from tests.resuming import (
     DIGITS,
     MOONS,
+    SMALL,
     Executables,
     Heard,
     check_same,
@@ -359,3 +362,32 @@ def test_a_branch_from_right_before_a_growth_event(warm: Reference, tmp_path: Pa
     check_same(branch, warm.path)
     # The events of that step were taken anew, and exactly once.
     assert timeless(branch / "history.jsonl") == timeless(path / "history.jsonl")
+
+
+@pytest.mark.parametrize("text", [SMALL, pytest.param(MOONS, marks=pytest.mark.slow)])
+def test_saved_on_the_second_device_and_resumed_on_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    first, second = jax.devices()[:2]
+    saved: list[set[jax.Device]] = []
+    save = CheckpointStore.save
+
+    def saving(self: CheckpointStore, step: int, arrays: Any, *rest: Any, **options: Any) -> Any:
+        on_devices = [array for array in arrays.values() if isinstance(array, jax.Array)]
+        assert on_devices
+        saved.append({device for array in on_devices for device in array.devices()})
+        return save(self, step, arrays, *rest, **options)
+
+    monkeypatch.setattr(CheckpointStore, "save", saving)
+    path = tmp_path / "run"
+    jax.config.update("jax_default_device", second)  # of every thread, unlike jax.default_device
+    try:
+        go(text, path, until=steps(5))
+    finally:
+        jax.config.update("jax_default_device", None)
+    assert {frozenset(devices) for devices in saved} == {frozenset({second})}
+    saved.clear()
+    resume(path)
+    assert {frozenset(devices) for devices in saved} == {frozenset({first})}
+    go(text, tmp_path / "reference")
+    check_same(path, tmp_path / "reference")

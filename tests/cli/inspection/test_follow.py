@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from senn_cli.cli.inspection import follow
 from senn_cli.cli.inspection.follow import INTERVAL, changes, news
 from senn_cli.runs.holder import Holder
 from tests.handmade import added, event, record, row, run_directory
+from tests.waiting import LIMIT
 
 
 def append(path: Path, value: dict[str, object], end: str = "\n") -> None:
@@ -99,7 +99,7 @@ def test_rows_that_a_resumption_cut_away_are_told() -> None:
 def test_the_load_is_a_tenth_at_most(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = follow.read_record
     clock = iter(range(0, 1000, 5))  # every look takes 5 seconds
-    monkeypatch.setattr(follow.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(follow.time, "monotonic", lambda: next(clock))  # made up
     waits: list[float] = []
 
     def sleep(seconds: float) -> None:
@@ -128,7 +128,7 @@ def test_as_a_process_lines_are_appended_and_the_end_is_0(run: Path) -> None:
     append(run / "history.jsonl", added(10, [3], 0, 0.1))
     (run / "summary.json").write_text('{"status": "finished", "test_accuracy": 0.75}')
     (run / "lock.json").unlink()
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=LIMIT)
     assert (process.returncode, err) == (0, "")
     assert out.splitlines()[-2:] == [
         "grown: step 10, added neurons at layer 0, now 3",
@@ -140,9 +140,8 @@ def test_as_a_process_lines_are_appended_and_the_end_is_0(run: Path) -> None:
 def test_ctrl_c_ends_with_130(run: Path) -> None:
     process = started(run)
     assert process.stdout is not None
-    process.stdout.readline()
-    time.sleep(0.2)
+    process.stdout.readline()  # it looks at the run
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 130
     assert err == "Interrupted.\n"

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.waiting import LIMIT
+
 ARGUMENTS = (
     "--headless",
     "--no-sandbox",
@@ -53,7 +55,7 @@ class Browser:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self._url + place + path, data, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=LIMIT) as answer:
                 return json.load(answer)["value"]
         except urllib.error.HTTPError as error:
             with error:
@@ -131,6 +133,6 @@ def chromium(binary: str, driver: str) -> Iterator[Browser]:
                 browser.close()
         finally:
             process.terminate()
-            process.wait(timeout=20)
+            process.wait(timeout=LIMIT)
             if process.stdout is not None:
                 process.stdout.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +14,7 @@ from senn_cli.report.record import read_record
 from tests.handmade import dense_run, event, inserted, row, run_directory
 from tests.report.page.browser import Browser, chromium, programs
 from tests.report.page.made import grown_run, long_run
+from tests.waiting import wait_until
 
 # Texts of a chart that lie over one another or outside of the window, and a page that is too wide.
 FAULTS = """
@@ -68,9 +68,7 @@ def opened(browser: Browser, place: Path, *runs: Path) -> None:
     browser.requests()
     browser.view(1280)
     browser.open(file)
-    deadline = time.monotonic() + 30  # on a busy machine a long page takes its time
-    while not browser.run(READY) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_until(lambda: browser.run(READY))
 
 
 def assert_quiet(browser: Browser) -> None:
