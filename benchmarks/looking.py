@@ -1,10 +1,11 @@
-"""How long does it take to look at a long run, and at many runs?
+"""How long does it take to look something up, and to look at a long run and at many runs?
 
     python benchmarks/looking.py RUN
 
-Copies RUN, any finished run with growth, stretches its history and its metrics to 10,000 rows and
-times `senn inspect`, `senn report` and `senn plot` on it; then makes 200 copies of RUN and times
-`senn runs` on those. Each figure is the median of five processes.
+Times `senn --help` and `senn validate`. Copies RUN, any finished run with growth, stretches its
+history and its metrics to 10,000 rows and times `senn inspect`, `senn report` and `senn plot` on it;
+then makes 200 copies of RUN and times `senn runs` on those. Each figure is the median of five
+processes.
 """
 
 from __future__ import annotations
@@ -51,6 +52,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("run", type=Path)
     run: Path = parser.parse_args().run
+    print(measure("--help"))
+    print(measure("validate", run / "spec.yaml"))
     with tempfile.TemporaryDirectory() as place:
         long = Path(shutil.copytree(run, Path(place) / "long"))
         # Only rejections repeat without end: widths that grow again and again make no sense.

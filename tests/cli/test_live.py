@@ -9,6 +9,7 @@ from rich.console import Console
 
 from senn_cli.cli.live import Plain, Terminal, make_listener, pack
 from senn_cli.training.listener import Start
+from tests.waiting import wait_until
 
 START = Start(
     name="größe [bold]x",
@@ -266,12 +267,23 @@ def test_a_terminal_in_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "----" in content(file)  # would raise UnicodeEncodeError on a line character
 
 
-def test_the_view_redraws_by_itself_and_can_be_closed_at_any_time() -> None:
-    view = Terminal(terminal()[0])
+def test_the_view_redraws_by_itself_and_can_be_closed_at_any_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    console, file = terminal()
+    view = Terminal(console)
     view.close()
+    assert file.getvalue() == ""
     view.start(START)
+    drawn = len(file.getvalue())
+    wait_until(lambda: len(file.getvalue()) > drawn)  # although there is no news
     view.close()
+    closed = file.getvalue()
+    assert "\x1b[?25h" in closed  # the cursor is shown again ...
+    assert closed.endswith("\x1b[2K")  # ... and the last line of the view is removed
     view.close()
+    assert file.getvalue() == closed
 
 
 @pytest.mark.parametrize(

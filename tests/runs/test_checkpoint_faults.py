@@ -271,7 +271,7 @@ for _ in range(kills):
     os.close(ready)
     os.read(seen, 1)  # ends when the first save is complete
     os.close(seen)
-    time.sleep(chance.uniform(0, 0.15))
+    time.sleep(chance.uniform(0, 0.15))  # any moment will do; nothing waits for one
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     left = sorted(os.listdir(root))

@@ -271,7 +271,13 @@ def test_one_save_at_a_time(store: CheckpointStore, monkeypatch: pytest.MonkeyPa
     gate = Gate(monkeypatch)
     store.save(1, content(1), {})
     assert gate.reached.wait(LIMIT)
-    threading.Timer(0.1, gate.open.set).start()
+    join = threading.Thread.join
+
+    def joining(self: threading.Thread, timeout: float | None = None) -> None:
+        gate.open.set()  # not before the second waits for the first
+        join(self, timeout)
+
+    monkeypatch.setattr(threading.Thread, "join", joining)
     store.save(2, content(2), {})
     assert 1 in store.steps()
     store.wait()

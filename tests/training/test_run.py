@@ -20,7 +20,7 @@ from senn_cli.runs.weights import load_weights
 from senn_cli.spec import load_spec, parse_spec
 from senn_cli.training import run as run_module
 from senn_cli.training.listener import Silent, Start
-from senn_cli.training.programs import PHASES
+from senn_cli.training.programs import PHASES, Ledger
 from senn_cli.training.run import Run, train_run
 from tests.resuming import DIGITS, MOONS
 
@@ -349,12 +349,18 @@ def test_nan_in_the_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: 
     assert check_diverged(caught.value, tmp_path) <= 3  # every example comes in the first epoch
 
 
-def test_a_run_of_so_many_minutes_ends(tmp_path: Path) -> None:
-    run = go(SMALL, tmp_path, "training={minutes: 0.05, batch_size: 30}")
+def test_a_run_of_so_many_minutes_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slow(Watched):
+        def metrics(self, row: Mapping[str, Any]) -> None:
+            super().metrics(row)
+            seconds.append(seconds[-1] + 1)
+
+    seconds = [0.0]
+    monkeypatch.setattr(Ledger, "total", lambda self: seconds[-1])
+    run = go(SMALL, tmp_path, "training={minutes: 0.05, batch_size: 30}", listener=Slow())
     assert run.summary["status"] == "finished"
-    assert run.summary["steps"] >= 1
-    seconds = run.summary["seconds"]
-    assert 3 <= seconds["total"] < 3 + 10
+    # A second an evaluation and an evaluation an epoch: after three epochs, three seconds are over.
+    assert (run.summary["epochs"], run.summary["seconds"]["total"]) == (3, 3)
 
 
 @pytest.fixture

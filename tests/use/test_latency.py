@@ -21,7 +21,7 @@ def test_medians_of_both_networks_in_turn(monkeypatch: pytest.MonkeyPatch) -> No
                 times += [now, now + factor * i]
                 now += factor * i + 0.5
     ticks = iter(times)
-    monkeypatch.setattr(latency.time, "perf_counter", lambda: next(ticks))
+    monkeypatch.setattr(latency.time, "perf_counter", lambda: next(ticks))  # made up
     architecture = Architecture(3, 2, (Layer(2, 4, "tanh"),))
     found = measure_latency(architecture, initial_parameters(architecture, 0))
     assert (found.compact, found.padded) == pytest.approx((25.5, 255.0))

@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 
 from senn_cli.report.page.assemble import SCRIPTS, embedded, page
 from senn_cli.report.record import read_record
+from tests.counting import calls, documents_read
 from tests.handmade import added, event, inserted, row, run_directory
 from tests.report.page.made import grown_run, long_run
 
@@ -96,11 +96,19 @@ def test_a_small_run_is_a_small_page(tmp_path: Path) -> None:
     assert len(page_of(grown_run(tmp_path / "r")).encode()) < 100_000
 
 
-def test_ten_thousand_decisions_take_seconds_at_most(tmp_path: Path) -> None:
+def test_the_work_is_proportional_to_the_decisions(tmp_path: Path) -> None:
+    few, many = (long_run(tmp_path / f"{n}", n) for n in (1_000, 2_000))
+    page_of(few)  # what is done once is done
+    assert calls(lambda: page_of(many)) < 2.1 * calls(lambda: page_of(few))
+
+
+def test_ten_thousand_decisions_are_read_once_and_small(tmp_path: Path) -> None:
     run = long_run(tmp_path / "r", 10_000)
-    started = time.perf_counter()
-    text = page_of(run)
-    assert time.perf_counter() - started < 10
+    with documents_read() as read:
+        text = page_of(run)
+    assert len(read) == sum(
+        len((run / name).read_text().splitlines()) for name in ("history.jsonl", "metrics.jsonl")
+    )
     assert len(text) < 8_000_000
     assert len(data_of(text)["runs"][0]["decisions"]["step"]) == 10_000
 
