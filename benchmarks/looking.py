@@ -3,8 +3,8 @@
     python benchmarks/looking.py RUN
 
 Times `senn --help` and `senn validate`. Copies RUN, any finished run with growth, stretches its
-history and its metrics to 10,000 rows and times `senn inspect`, `senn report` and `senn plot` on it;
-then makes 200 copies of RUN and times `senn runs` on those. Each figure is the median of five
+history and its metrics to 10,000 rows and times `senn inspect`, `senn report` and `senn plot` on
+it; then makes 200 copies of RUN and times `senn runs` on those. Each figure is the median of five
 processes.
 """
 

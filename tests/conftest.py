@@ -8,6 +8,7 @@ import signal
 import tempfile
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 _DEFAULTS = {
@@ -26,6 +27,10 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [_ROOT, os.environ.get("
 # They would put escape sequences into texts that tests compare.
 for _name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "CLICOLOR_FORCE"):
     os.environ.pop(_name, None)
+
+# How long an example takes is the machine's business: no test fails for it.
+hypothesis.settings.register_profile("anywhere", deadline=None)
+hypothesis.settings.load_profile("anywhere")
 
 _CACHE = pytest.StashKey[str]()
 

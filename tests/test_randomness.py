@@ -62,7 +62,7 @@ def test_another_process_draws_the_same() -> None:
     assert found.stdout == f"{key_data(1, 'fisher', 2).tolist()} {here}\n"
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seeds, steps)
 def test_keys_are_those_of_jax(seed: int, step: int) -> None:
     data = key_data(seed, "fisher", step)

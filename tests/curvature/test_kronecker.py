@@ -39,7 +39,7 @@ def test_second_moment_by_hand() -> None:
     np.testing.assert_allclose(second_moment(x), [[5.0, -5.0], [-5.0, 10.0]])
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(1, 8), dampings, st.integers(0, 99))
 def test_both_inverses_solve_the_damped_system(rank: int, damping: float, seed: int) -> None:
     m = moment(6, rank, seed)
@@ -63,7 +63,7 @@ def test_the_spectrum_has_no_negative_eigenvalue() -> None:
     np.testing.assert_allclose(rebuilt, m, atol=16 * np.finfo(np.float32).eps * found.values.max())
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     st.integers(0, 99), dampings, st.floats(0.01, 100.0), st.sampled_from([(0, 0), (0, 5), (3, 2)])
 )

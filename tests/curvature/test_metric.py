@@ -26,7 +26,7 @@ def _float64() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.tuples(logits, logits), st.integers(0, 999))
 def test_the_product_is_that_with_the_matrix(
     metric: Metric, rows: tuple[list[float], list[float]], seed: int
@@ -38,7 +38,7 @@ def test_the_product_is_that_with_the_matrix(
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.tuples(logits, logits))
 def test_the_outer_products_of_the_factor_sum_to_the_matrix(
     metric: Metric, rows: tuple[list[float], list[float]]

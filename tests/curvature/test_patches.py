@@ -93,7 +93,7 @@ def test_correlations_keep_single_precision_and_symmetry() -> None:
     np.testing.assert_allclose(found, found.T, atol=1e-5)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 3), st.sampled_from([1, 3, 5]))
 def test_the_grids_of_all_offsets_are_all_positions(
     height: int, width: int, stride: int, kernel: int

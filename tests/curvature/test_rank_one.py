@@ -36,7 +36,7 @@ def any_root(a: np.ndarray, seed: int = 1) -> np.ndarray:
     return root
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 999), st.floats(-5, 3).map(lambda e: 10.0**e))
 def test_an_update_is_the_dense_inverse(seed: int, scale: float) -> None:
     a, v = positive(seed), scale * np.random.default_rng(seed).standard_normal(5)

@@ -47,7 +47,7 @@ def followed(
     return state
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=SEEDS, rate=st.sampled_from([0.01, 0.2, 1.0]))
 def test_it_is_the_loop(seed: int, rate: float) -> None:
     rng = np.random.default_rng(seed)

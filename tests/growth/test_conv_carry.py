@@ -311,7 +311,7 @@ def identified(tree: Tree, shape: DenseArchitecture, numbers: Numbers) -> dict[A
     return result
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(shape=architectures(), seed=SEEDS)
 def test_everything_stays_with_its_channels(shape: DenseArchitecture, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -359,7 +359,7 @@ def test_everything_stays_with_its_channels(shape: DenseArchitecture, seed: int)
             assert found[0][key] == 0  # a layer that reads another one anew
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(shape=architectures(), seed=SEEDS)
 def test_the_function_is_kept_and_channels_in_use_are_the_first_ones(
     shape: DenseArchitecture, seed: int

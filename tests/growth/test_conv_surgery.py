@@ -84,7 +84,7 @@ def check(shape: DenseArchitecture, masks: Masks, params: Tree, dtype: Any) -> N
 
 
 @pytest.mark.parametrize("dtype, tolerance", [(np.float64, 1e-12), (np.float32, 1e-5)])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(shape=architectures(), seed=SEEDS)
 def test_edits_keep_the_function(
     dtype: Any, tolerance: float, shape: DenseArchitecture, seed: int

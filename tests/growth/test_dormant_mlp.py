@@ -76,7 +76,7 @@ def ridges_of(reader: Reader) -> np.ndarray:
     return reader.shares.a * np.where(np.arange(len(reader.a)) < 7, mean, np.diagonal(reader.a))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=SEEDS)
 def test_gains_by_dense_solves(seed: int) -> None:
     reader = with_proposals(seed, Shares(1e-2, 1e-2))
@@ -88,7 +88,7 @@ def test_gains_by_dense_solves(seed: int) -> None:
         assert abs(found.lower[place]) <= abs(found.exact[place]) * (1 + 1e-9)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=SEEDS)
 def test_gains_are_those_of_the_tracked_scores(seed: int) -> None:
     reader = with_proposals(seed, Shares(1e-2, 1e-2))

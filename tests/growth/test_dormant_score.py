@@ -104,7 +104,7 @@ def dense_removal(p: Problem, rows: np.ndarray) -> tuple[float, float, float, np
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=SEEDS)
 def test_scores_of_unused_features_by_dense_solves(layout: str, seed: int) -> None:
     p = problem(layout, seed)
@@ -124,7 +124,7 @@ def test_scores_of_unused_features_by_dense_solves(layout: str, seed: int) -> No
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=SEEDS)
 def test_removal_is_removing_solving_again_and_adding_again(layout: str, seed: int) -> None:
     p = problem(layout, seed)

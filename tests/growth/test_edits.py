@@ -76,7 +76,7 @@ def test_room_grows_by_half_in_multiples(width: int, capacity: int, expected: in
     assert CapacityRule(multiple=8, growth=0.5).room(width, capacity) == expected
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     seed=st.integers(0, 2**32 - 1),
     q=st.integers(1, 12),

@@ -45,7 +45,7 @@ def pruned(decision: Decision) -> tuple[int, np.ndarray]:
     return edit.neuron, edit.compensation
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=SEEDS)
 def test_a_copy_costs_nothing_and_leaves_its_weights_to_its_twin(seed: int) -> None:
     problem = copied(fit(seed), 1, 4)
@@ -70,7 +70,7 @@ def test_a_copy_costs_nothing_and_leaves_its_weights_to_its_twin(seed: int) -> N
     assert decision.change == pytest.approx(0.0, abs=1e-6)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=SEEDS)
 def test_a_neuron_without_output_weights_and_without_gain_goes_and_changes_nothing(
     seed: int,
@@ -95,7 +95,7 @@ def dense_eta(gradient: np.ndarray, a: np.ndarray, s: np.ndarray, rows: np.ndarr
     return float(g @ np.linalg.solve(np.kron(a[np.ix_(rows, rows)], s), g))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=SEEDS)
 def test_costs_and_changes_by_a_dense_quadratic_model(seed: int) -> None:
     # S is not the identity here: one matrix F over all weights, solved densely.
@@ -136,7 +136,7 @@ def test_costs_and_changes_by_a_dense_quadratic_model(seed: int) -> None:
         np.testing.assert_allclose(moved.ravel(), step, atol=1e-4)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=SEEDS)
 def test_the_cost_is_what_adding_the_neuron_again_would_score(seed: int) -> None:
     problem, shares = fit(seed), Shares(1e-4, 1e-3)

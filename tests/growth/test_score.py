@@ -50,7 +50,7 @@ def target_of(p: Problem, share_a: float, share_s: float) -> score.Target:
     return prepare(p.a, p.g, p.s, K, M, share_a, share_s)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=SEEDS, share_a=SHARES, share_s=SHARES)
 def test_eta_is_the_trace_by_dense_solves(
     seed: int, share_a: float, share_s: float, dense: Any
@@ -60,7 +60,7 @@ def test_eta_is_the_trace_by_dense_solves(
     assert float(target.eta) == pytest.approx(dense.eta(p.a, p.g, p.s, share_a, share_s), rel=1e-8)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=SEEDS, share_a=SHARES, share_s=SHARES)
 def test_eta_is_the_gradient_through_the_inverse_fisher_matrix(
     seed: int, share_a: float, share_s: float, dense: Any
@@ -73,7 +73,7 @@ def test_eta_is_the_gradient_through_the_inverse_fisher_matrix(
     assert float(target_of(p, share_a, share_s).eta) == pytest.approx(expected, rel=1e-8)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=SEEDS, share_a=SHARES, share_s=SHARES)
 def test_eta_lies_between_zero_and_its_bound(
     seed: int, share_a: float, share_s: float, dense: Any
@@ -93,7 +93,7 @@ def test_eta_reaches_the_bound_where_activations_explain_the_gradients() -> None
     assert float(target.eta) == pytest.approx(float(target.bound), rel=1e-8)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=SEEDS, share_a=SHARES)
 def test_the_lower_bound_is_below_the_exact_increase(seed: int, share_a: float) -> None:
     p = problem(seed)
@@ -108,7 +108,7 @@ def test_the_lower_bound_is_below_the_exact_increase(seed: int, share_a: float) 
     assert float(whole.exact) >= float(np.max(single.exact)) * (1 - 1e-9)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=SEEDS, share_a=SHARES)
 def test_the_exact_increase_is_the_difference_of_scores(
     seed: int, share_a: float, dense: Any

@@ -67,7 +67,7 @@ def test_the_reference_network_is_the_package_s(nets: Any) -> None:
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     inputs=SIZES, outputs=SIZES, hidden=HIDDEN.filter(len), seed=SEEDS, k=st.integers(1, 4),
     data=st.data(), moments=st.booleans(),
@@ -87,7 +87,7 @@ def test_added_neurons_keep_the_function(
     assert change(nets, shape, edits, np.float32, seed) < 1e-5
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(inputs=SIZES, outputs=SIZES, hidden=HIDDEN.filter(len), seed=SEEDS, data=st.data())
 def test_more_capacity_changes_nothing(
     inputs: int, outputs: int, hidden: Any, seed: int, data: Any, nets: Any
@@ -98,7 +98,7 @@ def test_more_capacity_changes_nothing(
     assert change(nets, shape, [edit], np.float64, seed) < 1e-12
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     inputs=SIZES, outputs=SIZES, hidden=HIDDEN, seed=SEEDS, data=st.data(),
     side=st.sampled_from(["inputs", "outputs"]),
@@ -163,7 +163,7 @@ def test_the_homogeneous_form_acts_on_rows_with_a_constant() -> None:
     np.testing.assert_allclose(lifted[:, 1:], x @ joined[1:] + joined[0])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     inputs=SIZES, outputs=SIZES, hidden=HIDDEN.filter(lambda h: any(w > 1 for w, _, _ in h)),
     seed=SEEDS, data=st.data(),

@@ -33,7 +33,7 @@ def test_the_identity_is_exact() -> None:
     np.testing.assert_array_equal(rational(x, jnp.tile(jnp.array(IDENTITY)[:, None], 4)), x)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.floats(-1e3, 1e3), min_size=3, max_size=3), st.floats(-1e3, 1e3))
 def test_the_basis_combines_to_the_function(coefficients: list[float], x: float) -> None:
     combined = rational_basis(jnp.array([x])) @ jnp.array(coefficients)

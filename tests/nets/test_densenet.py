@@ -93,7 +93,7 @@ def pulled(
     )(z, h)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(architectures(), st.integers(0, 2**32 - 1))
 def test_signals_are_those_of_the_definition(shape: DenseArchitecture, seed: int) -> None:
     case = Case(shape, seed, unused=3.0)  # weights of what is not in use must not matter
@@ -133,7 +133,7 @@ def test_inputs_are_what_the_maps_read_dormant_channels_as_they_are() -> None:
     assert np.abs(h[..., ~case.masks.layers[0]]).min() > 0
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(architectures(), st.integers(0, 2**32 - 1))
 def test_capacity_and_dormant_weights_are_invisible(shape: DenseArchitecture, seed: int) -> None:
     case = Case(shape, seed, unused=5.0)

@@ -122,7 +122,7 @@ def test_flax_makes_the_parameters_that_we_make() -> None:
     assert jax.tree.map(jnp.shape, dict(made)) == jax.tree.map(jnp.shape, ours)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(1, 5), st.integers(1, 5), st.integers(0, 99))
 def test_joined_and_split_are_inverse(n_in: int, n_out: int, seed: int) -> None:
     weights = np.random.default_rng(seed).standard_normal((1 + n_in, n_out))

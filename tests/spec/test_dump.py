@@ -249,7 +249,7 @@ specs = section(
 ).map(consistent)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 @given(specs)
 def test_round_trip(value: dict[str, Any]) -> None:
     spec = Spec.model_validate(value, context={"base_dir": Path("/base")})

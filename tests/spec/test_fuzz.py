@@ -68,14 +68,14 @@ def check(text: str, overrides: list[str]) -> None:
         assert isinstance(spec, Spec)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.one_of(pieces, st.sampled_from(KEYS)), max_size=30).map("".join))
 def test_any_text(text: str) -> None:
     check(text, [])
     check("data: digits\nnetwork: mlp\n" + text, [])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data(), st.sampled_from(VALID), values)
 def test_any_value_anywhere(draw: st.DataObject, valid: dict[str, Any], value: Any) -> None:
     spec = copy.deepcopy(valid)
@@ -94,7 +94,7 @@ def test_any_value_anywhere(draw: st.DataObject, valid: dict[str, Any], value: A
     check(yaml.safe_dump(spec, allow_unicode=True), [])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.lists(
         st.builds(

@@ -161,7 +161,7 @@ def test_what_a_spec_becomes() -> None:
     assert (adam.solver, adam.metric, adam.kl_clip) == (None, "gaussian", None)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.floats(1e-6, 1e6), st.floats(1e-4, 1e2), st.floats(1e-6, 1.0))
 def test_the_kl_clip(product: float, rate: float, clip: float) -> None:
     scale = float(kl_scale(jnp.float32(product), jnp.float32(rate), clip))
