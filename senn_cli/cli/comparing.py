@@ -23,6 +23,7 @@ from senn_cli.report.curves import Curve, axis_of, curve, main_curve, places
 from senn_cli.report.listing import read_listed
 from senn_cli.report.record import Record
 from senn_cli.report.spark import is_logarithmic, spark
+from senn_cli.words import plural
 
 BARS = 40
 """Columns of a sparkline where there is room."""
@@ -57,11 +58,11 @@ def _paragraph(text: str, screen: Screen, indent: str = "") -> list[Line]:
 
 def _settings(settings: Sequence[Setting], screen: Screen) -> list[Line]:
     runs = sum(len(setting.records) for setting in settings)
-    lines: list[Line] = [(f"{_counted(len(settings), 'setting')}, {runs} runs", "bold")]
+    lines: list[Line] = [(f"{plural(len(settings), 'setting')}, {plural(runs, 'run')}", "bold")]
     for setting in settings:
         names = ", ".join(dict.fromkeys(record.name for record in setting.records))
         seeds = ", ".join(map(str, setting.seeds))
-        text = f"{setting.label}  {names}: {_counted(len(setting.records), 'run')}, "
+        text = f"{setting.label}  {names}: {plural(len(setting.records), 'run')}, "
         text += f"{'seed' if len(setting.seeds) == 1 else 'seeds'} {seeds}"
         others = [r.status for r in setting.records if r.status != "finished"]
         if others:
@@ -244,7 +245,3 @@ def _value(value: Any) -> str:
         ((unit, length),) = value.items()
         return f"{length} {unit.removesuffix('s') if length == 1 else unit}"
     return json.dumps(value, ensure_ascii=False, default=str)
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

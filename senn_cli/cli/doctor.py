@@ -22,6 +22,7 @@ from senn_cli.cli.words import printable
 from senn_cli.runs.cache import compilation_cache
 from senn_cli.runs.environment import cpu_count, senn_version, versions
 from senn_cli.runs.files import nearest_existing, why_not_writable
+from senn_cli.words import plural
 
 LOW_DISK = 1 << 30
 """Bytes of free disk below which a warning is due."""
@@ -65,7 +66,7 @@ def examine(runs: Path, *, quick: bool) -> list[Check]:
     return [
         Check("senn", "ok", senn_version()),
         check_python(sys.version_info[:3]),
-        Check("platform", "ok", f"{platform.platform()}, {cpu_count()} CPU cores"),
+        Check("platform", "ok", f"{platform.platform()}, {plural(cpu_count(), 'CPU core')}"),
         Check("packages", "ok", ", ".join(f"{k} {v}" for k, v in versions().items())),
         check_devices(_device_names),
         cache,

@@ -7,10 +7,11 @@ from dataclasses import fields
 from rich.console import Console
 
 from senn_cli.cli.console import table
-from senn_cli.cli.words import printable, widths
+from senn_cli.cli.words import printable
 from senn_cli.spec import NetworkSpec, Spec
 from senn_cli.training.footprint import Memory
 from senn_cli.training.plan import Plan, rows
+from senn_cli.words import hidden_units, plural
 
 _LABELS = {
     "parameters": "parameters",
@@ -26,7 +27,9 @@ def print_plan(spec: Spec, plan: Plan, console: Console) -> None:
     """Prints the plan of a run to `console`; nothing is styled without a terminal."""
     for line in length_lines(spec, plan):
         console.print(printable(line, console.encoding))
-    console.print(table(("layer", "inputs", "neurons", "activation", "parameters"), layers(plan)))
+    console.print(
+        table(("layer", "inputs", f"{_unit(spec)}s", "activation", "parameters"), layers(plan))
+    )
     console.print(table(("memory", "at the start", "at full capacity"), memories(plan)))
     for line in notes(spec, plan):
         console.print(printable(line, console.encoding))
@@ -35,14 +38,15 @@ def print_plan(spec: Spec, plan: Plan, console: Console) -> None:
 def length_lines(spec: Spec, plan: Plan) -> list[str]:
     """The data and the length of the run, in words."""
     train, validation, test = plan.examples
-    if plan.steps is None:
+    if plan.steps is None or plan.epochs is None:
         length = f"{plan.minutes:g} minutes"
     else:
-        length = f"{plan.steps:,} steps, {plan.epochs:.4g} epochs"
+        length = f"{plural(plan.steps, 'step')}, {plural(plan.epochs, 'epoch')}"
     return [
         f"run: {spec.name}, policy {spec.expansion.policy}, optimizer {spec.optimizer.kind}",
         f"examples: {train:,} training, {validation:,} validation, {test:,} test",
-        f"training: {length}, batches of {plan.batch:,}, {plan.steps_per_epoch:,} steps an epoch",
+        f"training: {length}, batches of {plan.batch:,}, "
+        f"{plural(plan.steps_per_epoch, 'step')} an epoch",
     ]
 
 
@@ -68,17 +72,17 @@ def memories(plan: Plan) -> list[tuple[str, str, str]]:
 
 def notes(spec: Spec, plan: Plan) -> list[str]:
     """What the tables mean."""
-    capacity = widths(plan.full.capacities)
+    capacity = hidden_units(plan.full.capacities, _unit(spec))
     if spec.expansion.policy == "none":
         full = "Full capacity: nothing grows."
     elif spec.expansion.max_hidden is None:
         full = (
-            f"Full capacity: {capacity} hidden neurons, as at the start; expansion.max_hidden "
+            f"Full capacity: {capacity}, as at the start; expansion.max_hidden "
             "sets no limit, and a full layer is enlarged."
         )
     else:
         full = (
-            f"Full capacity: {capacity} hidden neurons, room for the {spec.expansion.max_hidden} "
+            f"Full capacity: {capacity}, room for the {spec.expansion.max_hidden} "
             "of expansion.max_hidden where they take most memory."
         )
     lines = ["Sizes are in use / capacity; memory is that of the capacity.", full]
@@ -95,6 +99,10 @@ def in_bytes(count: int) -> str:
         if count >= factor:
             return f"{count / factor:.1f} {unit}"
     return f"{count} B"
+
+
+def _unit(spec: Spec) -> str:
+    return "neuron" if isinstance(spec.network, NetworkSpec) else "channel"
 
 
 def _pair(sizes: tuple[int, int]) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from senn_cli.errors import UsageError
+from senn_cli.words import plural
 
 
 def predict(
@@ -69,4 +70,4 @@ def predict(
         write_atomic(output, text)
     except OSError as error:
         raise UsageError(f"--output {output} cannot be written: {error.strerror}") from error
-    console.stderr().print(f"{len(found.rows):,} predictions")
+    console.stderr().print(plural(len(found.rows), "prediction"))

@@ -95,7 +95,7 @@ def runs(
     if not every:
         _say_how_to_start(root)
     elif not rows:
-        say(f"None of the {len(every)} runs in {root} is {' or '.join(sorted(wanted))}.")
+        say(f"No run in {root} is {' or '.join(sorted(wanted))}, of {len(every):,}.")
 
 
 def _is_named(context: typer.Context) -> bool:

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from senn_cli.cli.words import duration, printable, widths
+from senn_cli.words import plural
 
 PARTS = ("train", "track", "score", "surgery", "compile", "evaluate", "save")
 """The parts of `seconds` in the order of a run; what is left of `total` is shown as `other`."""
@@ -46,8 +47,8 @@ def result_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     length = ", ".join(
         text
         for text in (
-            f"{steps:,} steps" if steps is not None else "",
-            f"{epochs:.4g} epochs" if epochs is not None else "",
+            plural(steps, "step") if steps is not None else "",
+            plural(epochs, "epoch") if epochs is not None else "",
         )
         if text
     )

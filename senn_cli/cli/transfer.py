@@ -11,6 +11,7 @@ import typer
 from senn_cli.cli.follow import QuietOption, UntilOption, follow, until_of
 from senn_cli.cli.place import RunDirOption, RunsRootOption, SeedOption, with_seed
 from senn_cli.cli.validate import SetOption
+from senn_cli.words import plural
 
 if TYPE_CHECKING:
     from senn_cli.training.origin import Origin
@@ -89,5 +90,7 @@ def table(fates: Sequence[Fate]) -> list[tuple[str, str, str]]:
             groups.setdefault((section, what), []).append(fate.array)
     for (section, what), names in groups.items():
         alone = len(names) == 1
-        rows.append((names[0] if alone else f"{section}/ ({len(names)} arrays)", "", what))
+        rows.append(
+            (names[0] if alone else f"{section}/ ({plural(len(names), 'array')})", "", what)
+        )
     return rows

@@ -73,8 +73,8 @@ class Audit:
       pearson: their linear correlation; None for fewer than three rounds, or without spread.
       spearman: the correlation of their ranks.
       ratio: median of realised over predicted; None where there is none.
-      control: the linear correlation of what was realised with what the interval before gained;
-        a score that deserves trust tells more than that.
+      control: the correlation of the ranks of what was realised with those of what the interval
+        before gained; a score that deserves trust tells more than that.
       unmeasured: rounds that accepted something, but did not measure the loss.
       prunings: what was predicted of them, and what they did; None without any.
     """
@@ -128,7 +128,7 @@ def audit(record: Record) -> Audit:
         pearson=correlation(predicted, realised),
         spearman=correlation(ranks(predicted), ranks(realised)),
         ratio=_median(ratios),
-        control=correlation([b for b, _ in both], [r for _, r in both]),
+        control=correlation(ranks([b for b, _ in both]), ranks([r for _, r in both])),
         unmeasured=unmeasured,
         prunings=_prunings(record),
     )
@@ -174,16 +174,6 @@ def _prunings(record: Record) -> Prunings | None:
         predicted=math.fsum(p for p, _ in known),
         realised=math.fsum(r for _, r in known),
         agreeing=sum((p > 0) == (r > 0) for p, r in known),
-    )
-
-
-def pruning_words(found: Prunings) -> str:
-    """What the prunings did to the loss, in a sentence."""
-    many = "1 pruning" if found.count == 1 else f"{found.count:,} prunings"
-    return (
-        f"{many}: the loss was predicted to change by {found.predicted:+.3g} in all, and changed "
-        f"by {found.realised:+.3g} at once; {found.agreeing:,} of {found.count:,} in the predicted "
-        "direction."
     )
 
 

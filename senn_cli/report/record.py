@@ -73,6 +73,11 @@ class Record:
         return bool(self.spec.get("network", {}).get("kind") == "densenet")
 
     @property
+    def unit(self) -> Literal["neuron", "channel"]:
+        """What its hidden layers are made of."""
+        return "channel" if self.is_densenet else "neuron"
+
+    @property
     def accepted(self) -> tuple[dict[str, Any], ...]:
         """The events that changed the network, enlarged capacities included."""
         return tuple(event for event in self.history if event.get("accepted"))

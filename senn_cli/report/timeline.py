@@ -61,6 +61,7 @@ class Entry:
       parameters: afterwards; None where the line does not tell.
       reason: in words.
       event: the line of the history, the last one for several.
+      unit: what `neurons` counts: neurons or channels.
     """
 
     step: int
@@ -77,6 +78,7 @@ class Entry:
     parameters: int | None
     reason: str
     event: dict[str, Any]
+    unit: str = "neuron"
 
     @property
     def accepted(self) -> bool:
@@ -101,7 +103,7 @@ def timeline(record: Record, audit: Audit, *, rejected: bool = False) -> tuple[E
     for index, event in enumerate(record.history):
         if not (rejected or event.get("accepted")):
             continue
-        entry = entry_of(event)
+        entry = replace(entry_of(event), unit=record.unit)
         if last.get(entry.step) == index and entry.step in gains:
             found = gains[entry.step]
             entry = replace(entry, realised=found.realised, until=found.until)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from senn_cli.errors import DeviceError
 from senn_cli.runs.cache import compilation_cache
 from senn_cli.runs.files import why_not_writable
+from senn_cli.words import plural
 
 if TYPE_CHECKING:
     import jax
@@ -81,8 +82,7 @@ def in_words(device: jax.Device) -> str:
     if device.platform == "cpu":
         from senn_cli.runs.environment import cpu_count
 
-        cores = cpu_count()
-        return f"CPU ({cores} core{'' if cores == 1 else 's'})"
+        return f"CPU ({plural(cpu_count(), 'core')})"
     return f"{device.device_kind} ({device.platform})"
 
 

@@ -114,7 +114,7 @@ class Grower:
                 if isinstance(edit, RedrawChannels):
                     return network, memory, []  # other proposals: the network is what it was
                 if isinstance(edit, EnlargeCapacity | EnlargeChannels):
-                    reason = decision.reason if edit is decision.edit else "a neuron needs room"
+                    reason = decision.reason if edit is decision.edit else "more room is needed"
                     bare = Decision(edit, reason=reason)
                     events.append(self._event(network, bare, edit, before))
                     continue

@@ -152,7 +152,7 @@ def test_nothing_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_run_of_that_status(root: Path) -> None:
     result = run(root, "--status", "running")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert f"None of the 4 runs in {root} is running." in result.stderr
+    assert f"No run in {root} is running, of 4." in result.stderr
 
 
 def test_what_is_wrong_is_said(root: Path) -> None:

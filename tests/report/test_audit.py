@@ -35,7 +35,7 @@ def test_every_round_by_hand() -> None:
     predicted, realised, before = [0.1875, 0.5, 0.25], [0.25, 0.125, 0.125], [0.25, -0.125, 0.125]
     assert found.pearson == pytest.approx(stats.pearsonr(predicted, realised).statistic)
     assert found.spearman == pytest.approx(stats.spearmanr(predicted, realised).statistic)
-    assert found.control == pytest.approx(stats.pearsonr(before, realised).statistic)
+    assert found.control == pytest.approx(stats.spearmanr(before, realised).statistic)
     assert found.ratio == 0.5  # the median of 4/3, 1/4 and 1/2
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from senn_cli.cli.inspection import decisions, sections
 from senn_cli.cli.inspection.screen import Screen
-from senn_cli.report.audit import UNMEASURED, Prunings, audit, pruning_words
+from senn_cli.report.audit import UNMEASURED, Prunings, audit
 from senn_cli.report.numbering import last_numbers
 from senn_cli.report.overview import document, shape
 from senn_cli.report.page.decisions import decisions as log
@@ -20,6 +20,7 @@ from senn_cli.report.page.scores import scores, words
 from senn_cli.report.page.seconds import seconds
 from senn_cli.report.record import Record, read_record
 from senn_cli.report.tracks import tracks
+from senn_cli.report.verdict import pruning_words
 from tests.handmade import dense_run, event
 
 SCREEN = Screen(1000, "utf-8")
@@ -89,8 +90,7 @@ def test_prunings_are_told_with_what_they_did(grown: Record) -> None:
 def test_why_there_is_no_audit(grown: Record) -> None:
     told = gains(audit(grown))["words"]
     assert told[1] == UNMEASURED and told[2].startswith("2 prunings")
-    first, second = decisions.audit_words(audit(grown))
-    assert first == f"Score audit: none. {UNMEASURED}" and second.startswith("2 prunings")
+    assert " ".join(["Score audit:", *told]) == flat(decisions.score_audit(audit(grown), SCREEN))
 
 
 def test_the_legend_says_what_holds_for_this_network(grown: Record) -> None:
@@ -103,7 +103,7 @@ def test_the_legend_says_what_holds_for_this_network(grown: Record) -> None:
 def test_rounds_that_were_not_recorded_are_not_counted(grown: Record) -> None:
     assert sentence(grown) == (
         "It grew from hidden sizes 8-8 to 7-4-9 between steps 40 and 80: 1 layer inserted, "
-        "2 neurons added, 2 neurons pruned. 3 growth rounds changed the network."
+        "2 channels added, 2 channels pruned. 3 growth rounds changed the network."
     )
 
 

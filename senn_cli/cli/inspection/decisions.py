@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 from senn_cli.cli.inspection.columns import Column, lay_out
 from senn_cli.cli.inspection.screen import Line, Screen, Style
 from senn_cli.cli.words import widths
-from senn_cli.report.audit import UNMEASURED, Audit, pruning_words
+from senn_cli.report.audit import Audit
 from senn_cli.report.record import Record
 from senn_cli.report.timeline import Entry, threshold_of
+from senn_cli.report.verdict import audit_words
+from senn_cli.words import plural
 
 _LONGEST = 20  # letters that widths may take
 
@@ -86,52 +88,20 @@ def _proposals(record: Record, ratio: str, tau: str) -> str:
 
 
 def score_audit(audit: Audit, screen: Screen) -> list[Line]:
-    """Whether the predicted gains came true, in words that promise no more than the numbers."""
-    text = " ".join(audit_words(audit))
+    """Whether the predicted gains came true."""
+    text = " ".join(["Score audit:", *audit_words(audit)])
     return [(line, "") for line in textwrap.wrap(text, min(screen.width, 100))]
 
 
-def audit_words(audit: Audit) -> list[str]:
-    """The sentences of the score audit."""
-    pairs = [r for r in audit.rounds if r.realised is not None]
-    count = len(pairs)
-    pruned = [] if audit.prunings is None else [pruning_words(audit.prunings)]
-    if not count:
-        if audit.unmeasured:
-            return [f"Score audit: none. {UNMEASURED}", *pruned]
-        nothing = "Score audit: no round with an accepted edit has been measured again yet."
-        return [nothing, *pruned]
-    plural = "round" if count == 1 else "rounds"
-    median = "" if audit.ratio is None else f"; median of realised by predicted {audit.ratio:.2g}"
-    if audit.pearson is None:
-        why = "too few for a correlation" if count < 3 else "without spread, so no correlation"
-        return [f"Score audit: {count} {plural}, {why}{median}.", *pruned]
-    ranked = "" if audit.spearman is None else f" ({audit.spearman:.2f} by rank)"
-    few = ", few enough for chance" if count < 10 else ""
-    sentences = [
-        f"Score audit: over {count} {plural}{few}, predicted and realised gains correlate by "
-        f"{audit.pearson:.2f}{ranked}{median}."
-    ]
-    if audit.control is None:
-        sentences.append("There is no control to compare with.")
-    else:
-        more = audit.pearson > audit.control
-        sentences.append(
-            f"Control: the gain of the interval before correlates by {audit.control:.2f} with the "
-            f"realised one; the score tells {'more' if more else 'no more'} than that."
-        )
-    return sentences + pruned
-
-
 def _edit(entry: Entry) -> str:
-    neurons = f"{entry.neurons} neuron" + ("" if entry.neurons == 1 else "s")
+    units = plural(entry.neurons, entry.unit)
     match entry.edit:
         case None:
             return "rejected"
         case "add_neurons":
-            return f"+{neurons}"
+            return f"+{units}"
         case "prune_neurons":
-            return f"-{neurons}"
+            return f"-{units}"
         case "insert_layer":
             return f"+layer of {entry.neurons}"
         case "enlarge_capacity":

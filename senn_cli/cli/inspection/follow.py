@@ -12,6 +12,7 @@ from senn_cli.cli.inspection.screen import Line, Screen, write
 from senn_cli.cli.inspection.sections import tested
 from senn_cli.cli.words import growth, measures
 from senn_cli.report.record import Record, read_record
+from senn_cli.words import plural
 
 INTERVAL = 1.0
 """Seconds between two looks."""
@@ -98,7 +99,8 @@ def news(before: Record, now: Record, *, rejected: bool = False) -> list[str]:
     events, cut_events = _added(before.history, now.history)
     lines = []
     if cut_rows or cut_events:
-        lines.append(f"{cut_rows + cut_events} rows were cut away: the run was resumed before them")
+        cut = plural(cut_rows + cut_events, "row was", "rows were")
+        lines.append(f"{cut} cut away: the run was resumed before that")
     # Of one step, the evaluation comes before growth.
     found = [(int(row["step"]), 0, _row(row)) for row in rows]
     for event in events:

@@ -7,9 +7,10 @@ from typing import Any
 
 from senn_cli.report.audit import Audit
 from senn_cli.report.numbering import Numbers
-from senn_cli.report.page.numbers import plural, short
+from senn_cli.report.page.numbers import short
 from senn_cli.report.record import Record
 from senn_cli.report.timeline import Entry, timeline
+from senn_cli.words import plural
 
 
 def decisions(record: Record, audited: Audit, numbers: list[Numbers]) -> dict[str, list[Any]]:
@@ -47,11 +48,11 @@ def what(entry: Entry) -> str:
         case None:
             return "nothing added"
         case "add_neurons":
-            return f"added {plural(entry.neurons, 'neuron')}"
+            return f"added {plural(entry.neurons, entry.unit)}"
         case "prune_neurons":
-            return f"pruned {plural(entry.neurons, 'neuron')}"
+            return f"pruned {plural(entry.neurons, entry.unit)}"
         case "insert_layer":
-            return f"inserted a layer of {plural(entry.neurons, 'neuron')}"
+            return f"inserted a layer of {plural(entry.neurons, entry.unit)}"
         case "enlarge_capacity":
             known = "" if entry.capacity is None else f" to {entry.capacity:,}"
             return f"enlarged the capacity{known}"

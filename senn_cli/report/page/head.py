@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from senn_cli.cli.words import duration, widths
-from senn_cli.report.page.numbers import plural
 from senn_cli.report.record import Record
 from senn_cli.report.tracks import starting_widths
+from senn_cli.words import plural
 
 _EDITS = ("insert_layer", "add_neurons", "prune_neurons")
 
@@ -54,7 +54,7 @@ def sentence(record: Record) -> str:
     when = f"at step {steps[0]:,}"
     if steps[-1] > steps[0]:
         when = f"between steps {steps[0]:,} and {steps[-1]:,}"
-    told = ", ".join(_counts(edits))
+    told = ", ".join(_counts(edits, record.unit))
     changed = len(set(steps))
     if dormant:  # of the rounds that change nothing, few are recorded
         counted = f"{plural(changed, 'growth round')} changed the network."
@@ -92,14 +92,14 @@ def final_widths(record: Record) -> list[int]:
     return [int(width) for width in max(reversed(rows), key=lambda row: int(row["step"]))["hidden"]]
 
 
-def _counts(edits: list[dict[str, Any]]) -> list[str]:
+def _counts(edits: list[dict[str, Any]], unit: str) -> list[str]:
     inserted = sum(event["edit"] == "insert_layer" for event in edits)
     added = sum(int(e.get("neurons") or 0) for e in edits if e["edit"] == "add_neurons")
     pruned = sum(event["edit"] == "prune_neurons" for event in edits)
     named = (
         (inserted, plural(inserted, "layer") + " inserted"),
-        (added, plural(added, "neuron") + " added"),
-        (pruned, plural(pruned, "neuron") + " pruned"),
+        (added, plural(added, unit) + " added"),
+        (pruned, plural(pruned, unit) + " pruned"),
     )
     return [text for count, text in named if count]
 

@@ -23,8 +23,3 @@ def short(value: Any) -> float | int | None:
 def column(rows: Iterable[Any], key: str) -> list[float | int | None]:
     """The key of every row, None where a row lacks it."""
     return [short(row.get(key)) for row in rows]
-
-
-def plural(count: int, one: str, many: str = "") -> str:
-    """`1 round`, `1,200 rounds`."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"

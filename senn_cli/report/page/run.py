@@ -45,6 +45,7 @@ def run_data(record: Record, label: str) -> dict[str, Any]:
         "path": str(record.path),
         "status": record.status,
         "figure": record.figure,
+        "unit": record.unit,
         "dormant": record.proposals == "dormant",
         "facts": facts(record),
         "sentence": sentence(record),

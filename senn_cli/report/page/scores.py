@@ -66,5 +66,5 @@ def words(record: Record) -> list[str]:
             "epoch."
         )
     if any(event.get("edit") == "prune_neurons" for event in record.accepted):
-        told.append("A neuron was pruned where its removal costs less than that.")
+        told.append(f"A {record.unit} was pruned where its removal costs less than that.")
     return told

@@ -55,7 +55,9 @@ def draw(records: Sequence[Record], options: Options) -> Figure:
         by_step = [dict(zip(*curve, strict=True)) for curve in curves]
         measure.plot(common, [factor * mean([c[s] for c in by_step]) for s in common], **look)
         handles.append(line)
-    sizes.set_ylabel("total hidden size (neurons)" if beside else "total hidden size\n(neurons)")
+    units = {record.unit for record in records}
+    unit = f"({units.pop()}s)" if len(units) == 1 else "(units)"
+    sizes.set_ylabel(f"total hidden size{' ' if beside else chr(10)}{unit}")
     sizes.set_ylim(bottom=0)
     measure.set_ylabel(label if beside else label.replace(" ", "\n", 1))
     for axes in (sizes, measure):

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 # What a row is called, and its mark: matplotlib's sign, colour, whether it is filled.
 _ROWS: dict[str, tuple[str, str, str, bool]] = {
     "insert_layer": ("layer inserted", "D", RED, True),
-    "add_neurons": ("neurons added", "^", BLUE, True),
-    "prune_neurons": ("neurons pruned", "v", COLOURS[5], True),
+    "add_neurons": ("{unit}s added", "^", BLUE, True),
+    "prune_neurons": ("{unit}s pruned", "v", COLOURS[5], True),
     "nothing": ("nothing added", "o", GREY, False),
 }
 
@@ -58,7 +58,7 @@ def draw_strip(axes: Axes, record: Record) -> None:
             rasterized=len(steps) > 1000,
             gid=f"events-{kind}",
         )
-    labels = [_ROWS[kind][0] for kind in reversed(found)]
+    labels = [_ROWS[kind][0].format(unit=record.unit) for kind in reversed(found)]
     axes.set_yticks(range(len(found)), labels=labels)
     axes.set_ylim(-0.6, len(found) - 0.4)
     axes.tick_params(axis="both", length=0)

@@ -12,6 +12,7 @@ from senn_cli.report.plots import style
 from senn_cli.report.plots.options import Options
 from senn_cli.report.plots.series import loss_label, names
 from senn_cli.report.record import Record
+from senn_cli.words import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,9 +65,8 @@ def draw(records: Sequence[Record], options: Options) -> Figure:
             color=colour,
             gid=f"gains-{record.path.name}",
         )
-        trust = "" if result.pearson is None else f", correlation {result.pearson:.2f}"
-        count = f"{len(found)} round" + ("s" if len(found) != 1 else "")
-        points.set_label(f"{name}: {count}{trust}")
+        trust = "" if result.spearman is None else f", {result.spearman:.2f} by rank"
+        points.set_label(f"{name}: {plural(len(found), 'round')}{trust}")
         handles.append(points)
     handles.append(
         Line2D(

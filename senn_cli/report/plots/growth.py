@@ -49,7 +49,7 @@ def draw(records: Sequence[Record], options: Options) -> Figure:
     draw_insertions(axes, record)
     axes.set_xlim(steps[0], max(steps[-1], steps[0] + 1))
     axes.set_ylim(0, 1.05 * max(map(sum, zip(*widths, strict=True))))
-    axes.set_ylabel("hidden neurons")
+    axes.set_ylabel(f"hidden {record.unit}s")
     axes.grid(axis="y")
     style.step_axis(axes)
     style.legend(figure, areas)

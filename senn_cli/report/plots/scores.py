@@ -111,7 +111,7 @@ def draw(records: Sequence[Record], options: Options) -> Figure:
     axes.set_ylabel(rf"score $\Delta\eta\,/\,{eta}$")
     axes.grid(axis="y")
     style.step_axis(axes)
-    style.legend(figure, _explained(found, colours, named, low, high))
+    style.legend(figure, _explained(record, found, colours, named, low, high))
     return figure
 
 
@@ -162,7 +162,12 @@ def _draw(
 
 
 def _explained(
-    found: Sequence[Scored], colours: Sequence[str], names: Sequence[str], low: float, high: float
+    record: Record,
+    found: Sequence[Scored],
+    colours: Sequence[str],
+    names: Sequence[str],
+    low: float,
+    high: float,
 ) -> list[Any]:
     """Handles of the legend: colours for layers, signs for kinds, and the threshold."""
     from matplotlib.lines import Line2D
@@ -183,7 +188,7 @@ def _explained(
         handles.append(mark("outputs", marker="s", color=last, markerfacecolor=last))
     kinds = {each.kind for each in found}
     if "width" in kinds:
-        handles.append(mark("a neuron for it", marker=_SIGNS["width"]))
+        handles.append(mark(f"a {record.unit} for it", marker=_SIGNS["width"]))
     if "depth" in kinds:
         handles.append(mark("a layer before it", marker=_SIGNS["depth"], markersize=3.5))
     if "pruned" in kinds:

@@ -66,7 +66,7 @@ def draw(records: Sequence[Record], options: Options) -> Figure:
             )
             if len(layers) == most and len(handles) < most:
                 handles.append(line)
-        axes.set_ylabel(f"{style.plain(block)}\nneurons" if block else "neurons")
+        axes.set_ylabel(f"{style.plain(block)}\n{record.unit}s" if block else f"{record.unit}s")
         axes.set_ylim(0, 1.08 * max(max(track.widths) for track in layers))
     for axes in panels:
         axes.grid(axis="y")

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
 
 from senn_cli.cli.inspection import decisions
 from senn_cli.cli.inspection.screen import Line, Screen
-from senn_cli.report.audit import Audit, AuditedRound
+from senn_cli.report.audit import Audit
 from senn_cli.report.timeline import entry_of
 from tests.handmade import added, event, inserted
 
@@ -13,29 +13,6 @@ WIDE = Screen(1000, "utf-8")
 
 def texts(lines: list[Line]) -> list[str]:
     return [text.rstrip() for text, _ in lines]
-
-
-def audited(count: int, pearson: float | None, control: float | None) -> Audit:
-    rounds = tuple(AuditedRound(i, 1, 0.1, i + 1, 0.2, None) for i in range(count))
-    return Audit(rounds, pearson, pearson, 2.0 if count else None, control)
-
-
-@pytest.mark.parametrize(
-    ("audit", "parts"),
-    [
-        (audited(0, None, None), ["no round with an accepted edit has been measured again"]),
-        (audited(1, None, None), ["1 round, too few for a correlation; median of realised"]),
-        (audited(4, None, None), ["4 rounds, without spread"]),
-        (audited(4, 0.5, None), ["over 4 rounds, few enough for chance", "0.50", "no control"]),
-        (audited(12, 0.5, 0.25), ["over 12 rounds, predicted", "tells more than that"]),
-        (audited(12, 0.25, 0.5), ["correlate by 0.25", "by 0.50", "tells no more than that"]),
-        (audited(12, -0.25, -0.25), ["tells no more than that"]),
-    ],
-)
-def test_the_audit_promises_no_more_than_its_numbers(audit: Audit, parts: list[str]) -> None:
-    words = " ".join(decisions.audit_words(audit))
-    for part in parts:
-        assert part in words
 
 
 def test_edits_in_words() -> None:
@@ -73,3 +50,19 @@ def test_the_threshold_stands_in_the_heading_or_in_the_rows() -> None:
 def test_many_layers_are_counted() -> None:
     wide = entry_of(added(10, [100] * 12, 0, 0.1))
     assert "1200 in 12 layers" in texts(decisions.history([wide], WIDE))[1]
+
+
+def test_channels_are_called_channels() -> None:
+    entries = [
+        replace(entry_of(added(10, [3], 0, 0.1)), unit="channel"),
+        replace(entry_of(added(10, [3], 0, 0.1, neurons=4)), unit="channel"),
+        replace(entry_of(event(30, [3], "prune_neurons", layer=0, neuron=0)), unit="channel"),
+    ]
+    text = "\n".join(texts(decisions.history(entries, WIDE)))
+    assert "+1 channel " in text and "+4 channels" in text and "-1 channel " in text
+    assert "neuron" not in text
+
+
+def test_the_audit_is_named() -> None:
+    (line,) = texts(decisions.score_audit(Audit((), None, None, None, None), WIDE))
+    assert line == "Score audit: No growth round has had its loss measured again."

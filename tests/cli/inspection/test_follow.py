@@ -91,7 +91,7 @@ def test_rows_that_a_resumption_cut_away_are_told() -> None:
     again = row(20, [5])
     before, now = record(metrics=rows), replace(record(metrics=[rows[0], again]), status="running")
     assert news(before, now) == [
-        "2 rows were cut away: the run was resumed before them",
+        "2 rows were cut away: the run was resumed before that",
         "step 20, epoch 2, hidden 5",
     ]
 

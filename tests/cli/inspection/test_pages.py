@@ -93,4 +93,4 @@ def test_room_is_no_decision_of_its_own(tmp_path: Path) -> None:
     assert "History: 4 accepted of 6 decisions" in lines
     assert any(line.startswith("made by") and "dormant proposals" in line for line in lines)
     (row,) = [line for line in lines if line.lstrip().startswith("80  block 1 layer 1")]
-    assert row.split()[5:9] == ["-1", "neuron", "0.0625", "-0.002"]
+    assert row.split()[5:9] == ["-1", "channel", "0.0625", "-0.002"]

@@ -23,8 +23,8 @@ def test_the_table_has_every_figure_that_some_run_has() -> None:
         "run", "status", "test accuracy", "hidden sizes", "growth", "steps", "epochs", "time",
     ]  # fmt: skip
     assert found["rows"] == [
-        ["one", "finished", "50.00%", "2", "0 edits", "10", "1", "4.0 s"],
-        ["two", "interrupted", "", "2", "0 edits", "10", "1", ""],
+        ["one", "finished", "50.00%", "2", "no edits", "10", "1", "4.0 s"],
+        ["two", "interrupted", "", "2", "no edits", "10", "1", ""],
     ]
     assert found["differences"] == [{"option": "seed", "values": ["1", "2"]}]
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from senn_cli.report.page.numbers import plural, short
+from senn_cli.report.page.numbers import short
 from senn_cli.report.page.run import curves, steps_per_epoch
 from tests.handmade import event, record, row
 
@@ -27,8 +27,3 @@ def test_steps_in_an_epoch() -> None:
 def test_short_numbers() -> None:
     assert [short(v) for v in (3, 123456, 1.23456789e-7, -0.0)] == [3, 123456, 1.2346e-7, 0.0]
     assert [short(v) for v in (None, float("nan"), float("-inf"), True, "x")] == [None] * 5
-
-
-def test_plurals() -> None:
-    assert [plural(n, "edit") for n in (0, 1, 1200)] == ["0 edits", "1 edit", "1,200 edits"]
-    assert plural(2, "round has", "rounds have") == "2 rounds have"

@@ -37,6 +37,13 @@ function unitOf(run, step) {
   return settings.unit === "epoch" && run.per_epoch ? step / run.per_epoch : step;
 }
 
+// What the hidden layers of runs are made of.
+function unitsOf(runs, capital) {
+  const units = new Set(runs.map((run) => `${run.unit}s`));
+  const text = units.size === 1 ? [...units][0] : "units";
+  return capital ? text[0].toUpperCase() + text.slice(1) : text;
+}
+
 function unitTitle() {
   return settings.unit === "epoch" ? "epoch" : "training step";
 }

@@ -43,7 +43,7 @@ function curvesSection(run, prefix) {
   }
   const entries = lines.map((line) => ({ key: line.key, text: line.key, sign: stroke(line.paint) }));
   if (run.rounds.some((round) => round.marks.includes("layer"))) entries.push({ text: "layer inserted", sign: stroke(null, "event event-layer") });
-  if (run.rounds.some((round) => !round.marks.includes("layer"))) entries.push({ text: "neurons changed", sign: stroke(null, "event") });
+  if (run.rounds.some((round) => !round.marks.includes("layer"))) entries.push({ text: `${run.unit}s changed`, sign: stroke(null, "event") });
   return section(`${prefix}curves`, title,
     figure ? null : el("p", { class: "soft" }, `The run has no validation data, so that no ${run.figure === "mse" ? "error" : "accuracy"} was measured on the way; the test data are looked at once, at the end${testText(run)}.`),
     legend(entries, off, () => hosts.forEach((host) => host.redraw(true))),

@@ -1,5 +1,8 @@
 // Growth over time: the widths stacked, the rounds that changed something as signs above them.
-const ROWS = [["layer", "diamond", "layer inserted"], ["neurons", "up", "neurons added"], ["pruned", "down", "neurons pruned"]];
+function marksOf(run) {
+  return [["layer", "diamond", "layer inserted"], ["neurons", "up", `${run.unit}s added`], ["pruned", "down", `${run.unit}s pruned`]]
+    .filter(([kind]) => run.rounds.some((round) => round.marks.includes(kind)));
+}
 
 function widthAt(layer, step) {
   const place = lastUpTo(layer.steps, step);
@@ -65,12 +68,12 @@ function roundLines(run, round) {
 }
 
 function growthChart(run, off) {
-  const rows = ROWS.filter(([kind]) => run.rounds.some((round) => round.marks.includes(kind)));
-  return chart("Neurons of every hidden layer over the training, stacked", (width) => {
+  const rows = marksOf(run);
+  return chart(`${unitsOf([run], true)} of every hidden layer over the training, stacked`, (width) => {
     const shown = run.layers.map((layer, k) => ({ ...layer, paint: colour(k, run.layers.length) })).filter((layer) => !off.has(layer.name));
     const { steps, bands, most } = stacked(shown, run.last);
     const x = linear(0, unitOf(run, run.last)), y = linear(0, Math.max(1, most * 1.04), { integer: true });
-    const frame = axes({ width, height: 240, x, y, yTitle: "neurons", xTitle: unitTitle(), above: 20 * rows.length });
+    const frame = axes({ width, height: 240, x, y, yTitle: unitsOf([run]), xTitle: unitTitle(), above: 20 * rows.length });
     const xs = steps.map((step) => frame.px(unitOf(run, step)));
     bands.forEach((edges, k) => frame.root.append(
       svg("path", { class: "band", "data-layer": shown[k].name, d: bandPath(xs, edges, frame.py), style: `fill:${shown[k].paint}` })));
@@ -102,13 +105,11 @@ function growthSection(run, prefix) {
   const off = new Set();
   const host = growthChart(run, off);
   const entries = run.layers.map((layer, k) => ({ key: layer.name, text: `${layer.name}: ${whole(layer.widths[layer.widths.length - 1])}`, sign: swatch(colour(k, run.layers.length)) }));
-  for (const [kind, shape, text] of ROWS) {
-    if (run.rounds.some((round) => round.marks.includes(kind))) {
-      entries.push({ text, sign: glyph(shape, { class: kind === "layer" ? "sign-layer" : "sign" }) });
-    }
+  for (const [kind, shape, text] of marksOf(run)) {
+    entries.push({ text, sign: glyph(shape, { class: kind === "layer" ? "sign-layer" : "sign" }) });
   }
   return section(`${prefix}growth`, "Growth over time",
-    el("p", { class: "soft" }, "Neurons of the hidden layers, stacked from the inputs upwards; a layer keeps the number that it has at the end. ",
+    el("p", { class: "soft" }, `${unitsOf([run], true)} of the hidden layers, stacked from the inputs upwards; a layer keeps the number that it has at the end. `,
       run.rounds.length ? "Point at a sign, tap it, or use the arrow keys: it says what was added and why." : "Nothing was added."),
     legend(entries, off, () => host.redraw(true)),
     host);

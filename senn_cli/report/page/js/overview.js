@@ -4,7 +4,7 @@ const OVERLAYS = [
   ["validation_mse", "validation mean squared error", (value) => number(value, 4), lossScale],
   ["train_loss", "training loss", (value) => number(value, 4), lossScale],
   ["validation_loss", "validation loss", (value) => number(value, 4), lossScale],
-  ["neurons", "hidden neurons", whole, (values) => linear(0, greatest(values, 1) * 1.04, { integer: true })],
+  ["neurons", "hidden ", whole, (values) => linear(0, greatest(values, 1) * 1.04, { integer: true })],
 ];
 
 function plainTable(columns, rows) {
@@ -23,8 +23,9 @@ function overviewOf(data) {
   const hosts = OVERLAYS.map(([column, title, form, scale]) => {
     const found = lines(column, form);
     if (!found.length) return null;
-    const unit = column.endsWith("loss") ? ` (${lossUnit(found.map(({ run }) => run))})` : "";
-    return lineChart(`${title} of all runs`, { title: title + unit, lines: found, off, scale, height: 190 });
+    const those = found.map(({ run }) => run);
+    const unit = column.endsWith("loss") ? ` (${lossUnit(those)})` : column === "neurons" ? unitsOf(those) : "";
+    return lineChart(`${title + unit} of all runs`, { title: title + unit, lines: found, off, scale, height: 190 });
   }).filter(Boolean);
   const entries = runs.map((run, k) => ({ key: run.label, text: run.label, sign: stroke(colour(k, runs.length)) }));
   const differ = comparison.differences;

@@ -24,8 +24,8 @@ function siteText(run, k) {
   const { scores } = run;
   const layer = scores.layer[k];
   const target = layer === null ? "the outputs" : run.layers[layer].name;
-  if (scores.kind[k] === "pruned") return `a neuron of ${target}, pruned`;
-  return scores.kind[k] === "depth" ? `a layer before ${target}` : `neurons for ${target}`;
+  if (scores.kind[k] === "pruned") return `a ${run.unit} of ${target}, pruned`;
+  return scores.kind[k] === "depth" ? `a layer before ${target}` : `${run.unit}s for ${target}`;
 }
 
 function scoresChart(run, off) {
@@ -105,7 +105,7 @@ function scoresSection(run, prefix) {
   const entries = run.layers.map((layer, k) => [layer, k]).filter(([, k]) => seen.has(k))
     .map(([, k]) => ({ key: run.layers[k].name, text: run.layers[k].name, sign: swatch(colour(k, run.layers.length)) }));
   if (seen.has(null)) entries.push({ key: "outputs", text: "outputs", sign: swatch(OUTPUTS) });
-  if (kinds.has("width")) entries.push({ text: "neurons for it", sign: glyph("circle", ink) });
+  if (kinds.has("width")) entries.push({ text: `${run.unit}s for it`, sign: glyph("circle", ink) });
   if (kinds.has("depth")) entries.push({ text: "a layer before it", sign: glyph("diamond", ink) });
   if (kinds.has("pruned")) entries.push({ text: "cost of a pruned one", sign: glyph("cross", ink) });
   entries.push({ text: "accepted", sign: glyph("circle", { style: "fill:var(--ink)" }) });

@@ -1,0 +1,70 @@
+"""What the score audit found, in sentences that promise no more than its numbers.
+
+What counts comes first: how many rounds gained at all, and whether larger gains followed larger
+predictions, which is a correlation of ranks. The linear one comes behind it: the large gains of the
+first rounds carry it.
+"""
+
+from __future__ import annotations
+
+import math
+
+from senn_cli.report.audit import UNMEASURED, Audit, Prunings
+from senn_cli.words import plural
+
+_FEW = 30  # rounds; with more, what chance makes of a correlation is small
+
+
+def audit_words(audit: Audit) -> list[str]:
+    """The audit in sentences, for the terminal as for the page."""
+    gained = [each.realised for each in audit.rounds if each.realised is not None]
+    pruned = [] if audit.prunings is None else [pruning_words(audit.prunings)]
+    count = len(gained)
+    if not count:
+        why = [UNMEASURED] if audit.unmeasured else []
+        return ["No growth round has had its loss measured again.", *why, *pruned]
+    told = [
+        f"The loss fell after {sum(gain > 0 for gain in gained):,} of "
+        f"{plural(count, 'growth round')}."
+    ]
+    if audit.spearman is None:
+        told.append(
+            "These are too few for a correlation."
+            if count < 3
+            else "They are too much alike for a correlation."
+        )
+    else:
+        linear = "" if audit.pearson is None else f" (linearly by {audit.pearson:.2f})"
+        told.append(
+            f"Predicted and realised gains correlate by {audit.spearman:.2f} by rank{linear}."
+        )
+        if audit.control is not None:
+            told.append(
+                "The control, what the interval before the round had gained, correlates with the "
+                f"realised gains by {audit.control:.2f} by rank."
+            )
+        if count < _FEW:
+            told.append(
+                f"Of {plural(count, 'round')}, chance alone makes correlations of up to "
+                f"{chance(count):.2f} either way in nineteen of twenty runs."
+            )
+    if audit.ratio is not None:
+        told.append(f"The median round gained {audit.ratio:.2g} times what was predicted.")
+    return told + pruned
+
+
+def chance(count: int) -> float:
+    """The size that a correlation of ranks of unrelated values stays below, 19 times of 20.
+
+    Its standard deviation is `1 / sqrt(n - 1)`; the normal distribution is near enough for words.
+    """
+    return min(1.0, 1.96 / math.sqrt(count - 1))
+
+
+def pruning_words(found: Prunings) -> str:
+    """What the prunings did to the loss, in a sentence."""
+    return (
+        f"{plural(found.count, 'pruning')}: the loss was predicted to change by "
+        f"{found.predicted:+.3g} in all, and changed by {found.realised:+.3g} at once; "
+        f"{found.agreeing:,} of {found.count:,} in the predicted direction."
+    )

@@ -1,0 +1,26 @@
+"""Numbers with their nouns, in every text that a user reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def plural(count: float, one: str, many: str = "") -> str:
+    """`1 round`, `no rounds`, `1,200 rounds`, `2.5 epochs`.
+
+    Args:
+      count: whole numbers with commas, others with four digits.
+      one: the noun, or a noun and a verb (`round has`), for one.
+      many: for any other number; by default with an `s`.
+    """
+    if count == 1:
+        return f"1 {one}"
+    amount = f"{count:,}" if isinstance(count, int) else f"{count:,.4g}"
+    return f"{'no' if count == 0 else amount} {many or one + 's'}"
+
+
+def hidden_units(widths: Sequence[int], unit: str) -> str:
+    """`16-24 hidden neurons`, `1 hidden channel`, `no hidden neurons`."""
+    if len(widths) <= 1:
+        return plural(sum(widths), f"hidden {unit}")
+    return f"{'-'.join(map(str, widths))} hidden {unit}s"
