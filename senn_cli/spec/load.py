@@ -11,7 +11,6 @@ from typing import Any
 from pydantic import ValidationError
 
 from senn_cli.errors import SpecError
-from senn_cli.given import require_file
 from senn_cli.spec.checks import Found
 from senn_cli.spec.describe import describe, printable
 from senn_cli.spec.errors import Fault, InvalidSpecError, explain
@@ -20,6 +19,7 @@ from senn_cli.spec.overrides import apply_overrides
 from senn_cli.spec.paths import BASE_DIRECTORY
 from senn_cli.spec.prune import without
 from senn_cli.spec.spec import Spec, in_name
+from senn_cli.spec.text import read_text
 from senn_cli.spec.yaml import read_yaml
 
 
@@ -83,19 +83,12 @@ def parse_spec(
 
 
 def _read(file: Path) -> str:
-    require_file(file, SpecError, streams=True)
     try:
-        return file.read_bytes().decode("utf-8-sig")
+        return read_text(file, "spec", SpecError)
     except FileNotFoundError:
         near = _neighbour(file)
         hint = f"Did you mean {near}?" if near else None
         raise SpecError(f"{printable(str(file))}: no such file", hint=hint) from None
-    except UnicodeDecodeError as error:
-        message = f"{printable(str(file))}: not UTF-8 text, at byte {error.start}"
-        raise SpecError(message) from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise SpecError(f"{printable(str(file))}: can't be read: {reason}") from None
 
 
 def _neighbour(file: Path) -> str | None:

@@ -25,12 +25,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, model_validator
 
 from senn_cli.errors import UsageError
-from senn_cli.given import require_file
 from senn_cli.spec.base import Count, Listed, Model, fault
 from senn_cli.spec.describe import alternatives, describe, printable
 from senn_cli.spec.errors import Fault, choose, explain
 from senn_cli.spec.nodes import locate, plain
 from senn_cli.spec.suggest import closest
+from senn_cli.spec.text import read_text
 from senn_cli.spec.yaml import read_yaml
 
 BIASES = (
@@ -224,13 +224,10 @@ def read_mapping(path: Path) -> Mapping:
       UsageError: it cannot be read, or has faults, all of which are listed.
     """
     shown = printable(str(path))
-    require_file(path, UsageError, streams=True)
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{shown}: not UTF-8 text, at byte {error.start}") from None
-    except OSError as error:
-        raise UsageError(f"{shown} cannot be read: {error.strerror or error}") from error
+        text = read_text(path, "mapping", UsageError)
+    except FileNotFoundError:
+        raise UsageError(f"{shown}: no such file") from None
     root, found = read_yaml(text, filename=shown)
     if found:
         raise _invalid([Fault(f.origin, f.line, f.path, f.message) for f in found])

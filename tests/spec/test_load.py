@@ -289,7 +289,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="is a directory, not a regular file"):
         load_spec(tmp_path)
     (tmp_path / "latin.yaml").write_bytes("name: größe".encode("latin-1"))
-    with pytest.raises(SpecError, match="not UTF-8 text, at byte 8"):
+    with pytest.raises(SpecError, match="not UTF-8 text"):
         load_spec(tmp_path / "latin.yaml")
     with pytest.raises(SpecError, match="can't be read"):
         load_spec("a\0b.yaml")

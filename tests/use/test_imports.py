@@ -383,7 +383,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         with pytest.raises(SennError) as caught:
             import_weights(tmp_path / name, tmp_path / "map.yaml", tmp_path / "out")
         assert message in caught.value.message, name
-    for path, message in ((tmp_path / "nothing.yaml", "cannot be read"), (tmp_path, "a directory")):
+    for path, message in ((tmp_path / "nothing.yaml", "no such file"), (tmp_path, "a directory")):
         with pytest.raises(UsageError, match=message):
             import_weights(good, path, tmp_path / "out")
     with pytest.raises(UsageError, match="does not describe itself"):
