@@ -95,7 +95,8 @@ def load_model(path: Path) -> Model:
     """The final network of the run in `path`, without spare capacity.
 
     Raises:
-      RunError: there is no run, it has not finished, or a file of it is damaged.
+      UsageError: there is no run.
+      RunError: it has not finished, or a file of it is damaged.
     """
     directory = RunDirectory.open(path)
     value = directory.preprocessing()

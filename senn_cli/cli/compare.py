@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from senn_cli.errors import RunError, UsageError
+from senn_cli.errors import RunError, SennError, UsageError
 
 if TYPE_CHECKING:
     from senn_cli.report.record import Record
@@ -77,7 +77,7 @@ def _read(paths: Iterable[Path]) -> list[Record]:
         for each in found:
             try:
                 records.append(_sound(each))
-            except RunError as error:
+            except SennError as error:
                 say(f"left out: {error.message}")
     return records
 
@@ -86,7 +86,8 @@ def _sound(path: Path) -> Record:
     """Reads a run.
 
     Raises:
-      RunError: there is none, or something in it is not as senn writes it.
+      UsageError: there is none.
+      RunError: something in it is not as senn writes it.
     """
     from senn_cli.report.comparison import document, settings
     from senn_cli.report.record import read_record

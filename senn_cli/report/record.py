@@ -108,8 +108,8 @@ def read_record(path: Path, step: int | None = None) -> Record:
       step: leave out what came after this step.
 
     Raises:
-      RunError: there is no run, or a file in it is damaged.
-      UsageError: both a checkpoint and another `step` are named.
+      RunError: a file in it is damaged.
+      UsageError: there is no run, or both a checkpoint and another `step` are named.
     """
     run, found = run_of(path)
     if step is not None and found is not None and found != step:

@@ -129,12 +129,15 @@ class RunDirectory:
         """Opens the directory of a run that was started before.
 
         Raises:
-          RunError: there is no such directory, or it holds no `spec.yaml`.
+          UsageError: there is no such directory, or it holds no `spec.yaml`.
         """
         run = cls(path.absolute())
         if not run.spec_path.is_file():
             what = f"holds no {run.spec_path.name}" if path.is_dir() else "does not exist"
-            raise RunError(f"{run.path} is not a run directory: it {what}.")
+            raise UsageError(
+                f"{run.path} is not a run directory: it {what}.",
+                hint="`senn runs` lists the runs that there are.",
+            )
         return run
 
     def _claim(self) -> RunDirectory:

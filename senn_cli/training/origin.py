@@ -97,9 +97,9 @@ def read_origin(path: Path, kind: str, *, state: bool = False) -> Origin:
       state: whether the optimizer's and the curvature's state are wanted too.
 
     Raises:
-      RunError: there is no network, a file of it is damaged, or an array has another shape or type
-        than its architecture says.
-      UsageError: it is of another kind, or `state` is wanted of weights.
+      RunError: a file of it is damaged, or an array has another shape or type than its architecture
+        says.
+      UsageError: there is no network, it is of another kind, or `state` is wanted of weights.
     """
     path = path.absolute()
     if (path / "spec.yaml").is_file():
@@ -120,7 +120,7 @@ def read_origin(path: Path, kind: str, *, state: bool = False) -> Origin:
             )
         return _of_weights(path, kind)
     what = "holds neither spec.yaml nor weights" if path.is_dir() else "does not exist"
-    raise RunError(
+    raise UsageError(
         f"{path} is no run to transfer from: it {what}",
         hint="Name a run directory, RUN/checkpoints/STEP, RUN/weights or what `senn import` wrote.",
     )

@@ -175,7 +175,7 @@ def test_what_is_wrong_is_said(runs: list[Path], tmp_path: Path) -> None:
         code, text = fault(*arguments)
         assert (code, "at least two runs, found one" in text) == (2, True)
     code, text = fault(runs[0], tmp_path / "absent")
-    assert (code, "does not exist" in text) == (1, True)
+    assert (code, "does not exist" in text) == (2, True)
     empty = tmp_path / "empty"
     empty.mkdir()
     code, text = fault(runs[0], empty)

@@ -100,7 +100,7 @@ def test_notes_go_to_stderr(run: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["nowhere"], 1, "is not a run directory"),
+        (["nowhere"], 2, "is not a run directory"),
         (["RUN", "--set", "seed=2"], 2, "only the data can be changed here"),
         (["RUN", "--data", "none.yaml"], 2, "no such file"),
         (["RUN", "--split", "all"], 2, "Invalid value"),

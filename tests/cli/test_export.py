@@ -74,7 +74,7 @@ def test_faults(run: Path, tmp_path: Path) -> None:
     for arguments, code, message in (
         ([run], 2, "Missing option"),
         ([run, "-f", "pickle"], 2, "Invalid value"),
-        ([tmp_path, "-f", "flax"], 1, "is not a run directory"),
+        ([tmp_path, "-f", "flax"], 2, "is not a run directory"),
         ([copy, "-f", "flax"], 1, "architecture.json is damaged"),
         ([run, "-f", "flax", "-o", tmp_path / "a.py"], 2, "name a directory"),
     ):

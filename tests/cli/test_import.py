@@ -128,7 +128,7 @@ def test_without_preprocessing_it_is_an_origin_alone(folder: Path) -> None:
     result = senn("transfer", "--from", "net", "grow.yaml", *arguments)
     assert result.exit_code == 0, result.output
     result = senn("evaluate", "net")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "is not a run directory" in result.stderr
 
 

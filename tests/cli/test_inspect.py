@@ -171,9 +171,9 @@ def test_help_names_all_forms() -> None:
 
 def test_what_is_wrong_is_said(made: Path, tmp_path: Path) -> None:
     code, text = fault(tmp_path / "absent")
-    assert (code, "is not a run directory: it does not exist" in text) == (1, True)
+    assert (code, "is not a run directory: it does not exist" in text) == (2, True)
     code, text = fault("history", tmp_path)
-    assert (code, "holds no spec.yaml" in text) == (1, True)
+    assert (code, "holds no spec.yaml" in text) == (2, True)
     code, text = fault(made, "--step", "17")
     assert (code, "no checkpoint of step 17" in text, "20, 30" in text) == (1, True, True)
     code, text = fault(made / "checkpoints" / "20", "--step", "30")

@@ -139,7 +139,7 @@ def test_options_that_make_no_sense(
 
 
 def test_a_run_that_is_none(tmp_path: Path) -> None:
-    error = refused("loss", tmp_path / "none", code=1)
+    error = refused("loss", tmp_path / "none", code=2)
     assert f"{tmp_path / 'none'} is not a run directory: it does not exist." in error
 
 

@@ -74,7 +74,7 @@ def test_faults(run: Path, tmp_path: Path) -> None:
         ([run, tmp_path / "none.csv"], 2, "does not exist"),
         ([run, tmp_path / "x.npy", "-o", tmp_path], 2, "is a directory; name a file"),
         ([run, tmp_path / "x.npy", "-o", tmp_path / "a/b"], 2, "does not exist; name a file"),
-        ([tmp_path, tmp_path / "x.npy"], 1, "is not a run directory"),
+        ([tmp_path, tmp_path / "x.npy"], 2, "is not a run directory"),
     ):
         result = predict(*arguments)
         assert result.exit_code == code, result.output

@@ -138,7 +138,7 @@ def test_a_finished_run_stays_as_it_is(warm: Path) -> None:
 
 def test_what_is_no_run(tmp_path: Path) -> None:
     result = senn("resume", tmp_path / "none")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "is not a run directory: it does not exist" in said(result)
     assert "holds no spec.yaml" in said(senn("resume", tmp_path))
     assert os.listdir(tmp_path) == []

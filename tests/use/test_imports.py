@@ -454,7 +454,7 @@ def test_an_origin_for_growth(tmp_path: Path) -> None:
         assert one.chain[0]["path"] == str(tmp_path / name)
         assert one.chain[0]["digest"] == full.digest
     assert origins(bare.path)[0]["source"] == "import"
-    with pytest.raises(RunError, match="is not a run directory"):
+    with pytest.raises(UsageError, match="is not a run directory"):
         senn_cli.load(bare.path)
     with pytest.raises(UsageError, match="kind mlp"):
         read_origin(bare.path, "densenet")
