@@ -66,8 +66,8 @@ def resume_run(
     Raises:
       RunError: none of its checkpoints can be restored, or it was transferred from another run and
         has lost them.
-      SpecError, UsageError: there is no run, an override does not fit, the run is in use, it is past its end or
-        past `until`, or going on from `step` would throw later steps away.
+      SpecError, UsageError: there is no run, an override does not fit, the run is in use, it is
+        past its end or past `until`, or going on from `step` would throw later steps away.
       DataError: as for `train_run`, or the data are not those that the run was started with.
       DeviceError, DivergedError, InterruptedRun: as for `train_run`.
     """
