@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from senn_cli.cli.quiet import hush_late_ends
 from senn_cli.errors import DivergedError, UsageError
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ class _Watch:
 
     def start(self, start: Start) -> None:
         """Remembers the run directory."""
+        hush_late_ends()  # before the first save
         self.directory = start.run_directory
         self._view.start(start)
 

@@ -6,20 +6,17 @@ tree's paths. What Orbax cannot hold (arrays without elements) its caller's tabl
 
 from __future__ import annotations
 
-import logging
+import contextlib
 import os
 import re
-import sys
+import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from senn_cli.runs.files import wild
 
 if TYPE_CHECKING:
     from jax import Array
@@ -28,7 +25,6 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*")
 _KINDS = "biuf"  # bool, integers, unsigned integers, real numbers
 _LONGEST = 300  # characters of a reason
-T = TypeVar("T")
 
 
 class ArraysError(Exception):
@@ -89,50 +85,100 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     Raises:
       ArraysError: the disk is full, or the place cannot be written.
     """
+    write_tree(path, _nested({name: array for name, array in arrays.items() if array.size}))
+
+
+def write_tree(path: Path, tree: Mapping[str, Any]) -> None:
+    """Writes a tree of arrays to the new directory `path`, as `write_arrays` does.
+
+    When one of many arrays fails, Orbax closes its event loop at once. The others' ends are then
+    told by asyncio and TensorStore, at any later time: see `senn_cli.cli.quiet`.
+    """
     import orbax.checkpoint as ocp
 
-    tree = _nested({name: array for name, array in arrays.items() if array.size})
-
-    def save() -> None:
-        with ocp.Checkpointer(ocp.PyTreeCheckpointHandler(use_ocdbt=True)) as checkpointer:
-            checkpointer.save(path, args=ocp.args.PyTreeSave(tree))
-
-    if wild(path) is not None:  # a run that was moved here
-        raise ArraysError(f"its path contains the sign {wild(path)}, which Orbax cannot write to")
-    _quietly(save)
+    try:
+        with (
+            _plainly_named(path.parent) as directory,
+            ocp.Checkpointer(ocp.PyTreeCheckpointHandler(use_ocdbt=True)) as checkpointer,
+        ):
+            checkpointer.save(directory / path.name, args=ocp.args.PyTreeSave(tree))
+    except Exception as error:  # Orbax has no type of its own for what fails
+        raise ArraysError(reason(error)) from error
 
 
 def read_arrays(
-    path: Path, expected: Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]]
+    path: Path,
+    expected: Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]],
+    stored: Callable[[str], str] = lambda name: name.replace("/", "."),
 ) -> dict[str, NDArray[Any]]:
     """The arrays that `write_arrays` wrote.
 
+    By TensorStore, on which Orbax builds: it reads from every place, and a damaged file is one
+    error and nothing else.
+
     Args:
       path: where they are; absolute.
-      expected: shape and type of every array.
+      expected: shape and type of every array, by its name.
+      stored: what Orbax calls the array of a name: the parts of its path, joined by dots.
 
     Raises:
       ArraysError: files are damaged or missing, or an array is not there or of another shape or
         type.
     """
-    import orbax.checkpoint as ocp
+    import tensorstore as ts
 
-    stored = {name: shape for name, (shape, _) in expected.items() if 0 not in shape}
-    # NumPy's arrays whatever they were saved as: their devices may not exist here.
-    how = _nested({name: ocp.RestoreArgs(restore_type=np.ndarray) for name in stored})
+    base = {"driver": "ocdbt", "base": {"driver": "file", "path": f"{path}/"}}
+    context = ts.Context()
+    full = {name: 0 not in shape for name, (shape, _) in expected.items()}
+    try:
+        kept = ts.KvStore.open(base, context=context).result().list().result()
+        found = {key.decode().removesuffix("/.zarray") for key in kept if key.endswith(b"/.zarray")}
+        if kept:
+            _check_names(found, {stored(name): name for name in expected if full[name]})
+        opened = {
+            name: ts.open(
+                {"driver": "zarr", "kvstore": {**base, "path": f"{stored(name)}/"}},
+                open=True,
+                read=True,
+                context=context,
+            )
+            for name in expected
+            if full[name]
+        }
+        reading = {name: future.result() for name, future in opened.items()}
+        for name, array in reading.items():
+            shape, dtype = expected[name]
+            if (array.shape, array.dtype.numpy_dtype) != (shape, dtype):
+                have, want = f"{array.dtype.numpy_dtype}{array.shape}", f"{dtype}{shape}"
+                raise ArraysError(f"{name} is {have}, expected {want}")
+        pending = {name: array.read() for name, array in reading.items()}
+        read = {name: np.asarray(future.result()) for name, future in pending.items()}
+    except (OSError, ValueError) as error:  # as TensorStore reports what it cannot read
+        raise ArraysError(reason(error)) from error
+    return {
+        name: read[name] if full[name] else np.zeros(shape, dtype)
+        for name, (shape, dtype) in expected.items()
+    }
 
-    def restore() -> Any:
-        with ocp.Checkpointer(ocp.PyTreeCheckpointHandler()) as checkpointer:
-            return checkpointer.restore(path, args=ocp.args.PyTreeRestore(restore_args=how))
 
-    found = _quietly(restore)
-    arrays = {}
-    for name, (shape, dtype) in expected.items():
-        array = _inner(found, name) if name in stored else np.zeros(shape, dtype)
-        if not isinstance(array, np.ndarray) or (array.shape, array.dtype) != (shape, dtype):
-            raise ArraysError(f"{name} is not of type {dtype} and shape {shape}")
-        arrays[name] = array
-    return arrays
+def _check_names(found: set[str], wanted: Mapping[str, str]) -> None:
+    for key, name in wanted.items():
+        if key not in found:
+            raise ArraysError(f"{name} is missing")
+    for key in sorted(found - set(wanted)):
+        raise ArraysError(f"it holds {key}, which should not be there")
+
+
+@contextlib.contextmanager
+def _plainly_named(directory: Path) -> Iterator[Path]:
+    """A path to `directory` without the signs that Orbax takes for patterns, where it has some."""
+    if not any(sign in str(directory) for sign in "*?["):
+        yield directory
+        return
+    with tempfile.TemporaryDirectory(prefix="senn-") as place:  # removes the link, not its end
+        link = Path(place) / "directory"
+        link.symlink_to(directory, target_is_directory=True)
+        yield link
 
 
 def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,12 +189,6 @@ def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
         for part in above:
             inner = inner.setdefault(part, {})
         inner[last] = value
-    return tree
-
-
-def _inner(tree: Any, name: str) -> Any:
-    for part in name.split("/"):
-        tree = tree.get(part) if isinstance(tree, dict) else None
     return tree
 
 
@@ -163,40 +203,3 @@ def reason(error: BaseException) -> str:
     told = text.partition(" [tensorstore_spec=")[0].strip() or type(error).__name__
     line = told.splitlines()[0]
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."
-
-
-def _quietly(call: Callable[[], T]) -> T:
-    """What `call`, which uses Orbax, returns.
-
-    Raises:
-      ArraysError: it has failed.
-    """
-    _hush()
-    try:
-        return call()
-    except Exception as error:  # Orbax has no type of its own for damaged files
-        raise ArraysError(reason(error)) from error
-
-
-@cache
-def _hush() -> None:
-    """Keeps off the terminal what Orbax says beside its exceptions, for the rest of the process.
-
-    When one of many arrays has failed, Orbax closes its event loop at once. The others' ends are
-    then reported by asyncio and TensorStore, at any later time and with tracebacks.
-    """
-    logging.getLogger("absl").addFilter(lambda record: not _of_orbax(record.pathname))
-    logging.getLogger("asyncio").addFilter(lambda record: not _of_orbax(record.getMessage()))
-    previous = sys.unraisablehook
-
-    def hook(unraisable: sys.UnraisableHookArgs) -> None:
-        late = unraisable.object is None and isinstance(unraisable.exc_value, RuntimeError)
-        if not (late and str(unraisable.exc_value) == "Event loop is closed"):
-            previous(unraisable)
-
-    sys.unraisablehook = hook
-
-
-def _of_orbax(text: str) -> bool:
-    # asyncio names a future of TensorStore's by the coroutine that wraps any foreign future.
-    return re.search(r"\b(orbax|tensorstore|zarr|OCDBT|_wrap_awaitable)\b", text) is not None

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from senn_cli.errors import RunError, UsageError
-from senn_cli.runs.files import WILD, wild, write_atomic
+from senn_cli.runs.files import write_atomic
 from senn_cli.runs.jsonl import append_row, cut_at, dumps, read_rows
 from senn_cli.runs.names import slug
 
@@ -39,20 +39,8 @@ def require_free(path: Path, option: str = "--run-dir") -> None:
     Args:
       option: the one that named `path`, for the message.
     """
-    require_writable_name(path, option)
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise _taken(path, option)
-
-
-def require_writable_name(path: Path, option: str) -> None:
-    """Raises `UsageError` where arrays cannot be written to `path` because of its name."""
-    sign = wild(path)
-    if sign is not None:
-        raise UsageError(
-            f"{path.absolute()} contains the sign {sign}, which the library that writes arrays "
-            "takes for a pattern",
-            hint=f"Give {option} a path without any of {' '.join(WILD)}",
-        )
 
 
 def _taken(path: Path, option: str = "--run-dir") -> UsageError:
@@ -85,10 +73,8 @@ class RunDirectory:
 
         Raises:
           RunError: `root` cannot be written.
-          UsageError: its name has signs that arrays cannot be written to.
         """
         root = root.absolute()
-        require_writable_name(root, "--runs-root")
         stamp = time.strftime("%Y%m%d-%H%M%S")
         try:
             root.mkdir(parents=True, exist_ok=True)

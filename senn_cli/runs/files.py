@@ -31,15 +31,6 @@ def write_atomic(path: Path, content: str | bytes) -> None:
         raise
 
 
-WILD = "*?["
-"""Signs that Orbax takes for patterns in a path: what it writes there cannot be read."""
-
-
-def wild(path: Path) -> str | None:
-    """What of the absolute `path` Orbax cannot write to, or None."""
-    return next((sign for sign in WILD if sign in str(path.absolute())), None)
-
-
 def nearest_existing(path: Path) -> Path:
     """The first of `path` and its parents that exists."""
     path = path.absolute()

@@ -3,80 +3,97 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from senn_cli.errors import RunError
 from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json, initial_parameters
+from senn_cli.runs.arrays import (
+    ArraysError,
+    digest,
+    read_arrays,
+    reason,
+    write_tree,
+)
 from senn_cli.runs.files import write_atomic
 
 ARCHITECTURE = "architecture.json"
+ARRAYS = "arrays"
 FORMAT = 1
+
+AGAIN = (
+    "A copy of the directory may be sound. A run's weights are in its newest checkpoint, too, as "
+    "long as it is kept: `senn transfer --from RUN/checkpoints/<step>` starts from there."
+)
+"""What to do about damaged weights."""
 
 
 def save_weights(path: Path, architecture: AnyArchitecture, params: Any) -> None:
     """Writes `params` (NumPy arrays) to `path/arrays`, then the architecture beside them.
 
-    The architecture is written last, so that its presence says that the arrays are whole.
+    The architecture is written last, with a checksum of every array, so that its presence says that
+    the arrays are whole.
     """
-    import orbax.checkpoint as ocp
-
     path = path.absolute()
+    arrays = path / ARRAYS
+    table = {name: {"crc32": digest(array)} for name, array in _flat(params).items()}
+    document = {"format": FORMAT, "architecture": architecture.to_json(), "arrays": table}
     try:
         path.mkdir(parents=True, exist_ok=True)
-        with ocp.StandardCheckpointer() as checkpointer:
-            checkpointer.save(path / "arrays", params, force=True)
-        text = json.dumps({"format": FORMAT, "architecture": architecture.to_json()}, indent=2)
-        write_atomic(path / ARCHITECTURE, text + "\n")
-    except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
+        (path / ARCHITECTURE).unlink(missing_ok=True)
+        if arrays.exists():
+            shutil.rmtree(arrays)
+        write_tree(arrays, params)
+        write_atomic(path / ARCHITECTURE, json.dumps(document, indent=2) + "\n")
+    except (OSError, ArraysError) as error:
+        raise RunError(f"{path} cannot be written: {reason(error)}") from error
 
 
 def load_weights(path: Path) -> tuple[AnyArchitecture, Any]:
     """The architecture and parameters that `save_weights` wrote.
 
-    Raises:
-      RunError: they are missing, damaged or of another shape than the architecture says.
-    """
-    import jax
-    import numpy as np
-    import orbax.checkpoint as ocp
+    Of weights that an older senn wrote, without checksums, names, shapes and types are checked.
 
+    Raises:
+      RunError: they are missing, damaged, of another format, or of another shape than the
+        architecture says.
+    """
     path = path.absolute()
+    beside, arrays = path / ARCHITECTURE, path / ARRAYS
     try:
-        stored = json.loads((path / ARCHITECTURE).read_bytes())
-        architecture = architecture_from_json(stored["architecture"])
+        document = json.loads(beside.read_bytes())
+        if document["format"] != FORMAT:
+            told = f"{beside} is of format {document['format']!r}; this senn reads {FORMAT}"
+            raise RunError(told, hint="Read it with the senn that wrote it.")
+        architecture = architecture_from_json(document["architecture"])
+        checksums = {name: one["crc32"] for name, one in document.get("arrays", {}).items()}
     except FileNotFoundError as error:
-        raise RunError(f"{path / ARCHITECTURE} does not exist: no complete weights") from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RunError(f"{path / ARCHITECTURE} is damaged: {error}") from error
-    wanted, arrays = initial_parameters(architecture, 0), path / "arrays"
+        raise RunError(f"{beside} does not exist: no complete weights") from error
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise RunError(f"{beside} is damaged: {reason(error)}", hint=AGAIN) from error
+    wanted = _flat(initial_parameters(architecture, 0))
     try:
-        with ocp.StandardCheckpointer() as checkpointer:
-            found = checkpointer.metadata(arrays).item_metadata
-            if found is None:
-                raise RunError(f"{arrays} is missing or damaged")
-            _check_shapes(arrays, found.tree, wanted)
-            params = checkpointer.restore(arrays, jax.tree.map(np.asarray, wanted))
-    except (OSError, ValueError, KeyError) as error:
-        raise RunError(f"{arrays} cannot be read: {error}") from error
+        expected = {name: (array.shape, array.dtype) for name, array in wanted.items()}
+        found = read_arrays(arrays, expected, stored=str)
+    except ArraysError as error:
+        raise RunError(f"{arrays} is damaged: {error}", hint=AGAIN) from error
+    for name, array in found.items():
+        if checksums and digest(array) != checksums.get(name):
+            raise RunError(f"{arrays} is damaged: {name} has changed", hint=AGAIN)
+    params: dict[str, dict[str, np.ndarray]] = {}
+    for name, array in found.items():
+        part, leaf = name.rsplit(".", 1)
+        params.setdefault(part, {})[leaf] = array
     return architecture, params
 
 
-def _check_shapes(arrays: Path, found: Any, wanted: Any) -> None:
-    """RunError naming the first array that is missing, superfluous or of another shape or dtype."""
-    import jax
-
-    def described(tree: Any) -> dict[str, str]:
-        leaves = jax.tree.leaves_with_path(tree)
-        return {
-            jax.tree_util.keystr(keys): f"{leaf.dtype}{tuple(leaf.shape)}" for keys, leaf in leaves
-        }
-
-    have, want = described(found), described(wanted)
-    for name in [*want, *(name for name in have if name not in want)]:
-        if have.get(name) != want.get(name):
-            raise RunError(
-                f"{arrays}: {name} is {have.get(name, 'missing')}, "
-                f"expected {want.get(name, 'no such array')}"
-            )
+def _flat(params: Any) -> dict[str, np.ndarray]:
+    """The arrays by the names that Orbax gives them, such as `map_0.kernel`."""
+    return {
+        f"{part}.{leaf}": np.asarray(array)
+        for part, leaves in params.items()
+        for leaf, array in leaves.items()
+    }

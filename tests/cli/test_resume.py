@@ -329,7 +329,7 @@ def test_train_with_resume_auto(warm: Path, spec: Path, tmp_path: Path) -> None:
 
 
 def truncate(step: Path) -> None:
-    largest = max((p for p in (step / "arrays").rglob("*") if p.is_file()), key=_size)
+    largest = max((step / "arrays" / "d").iterdir(), key=_size)
     os.truncate(largest, _size(largest) // 2)
 
 

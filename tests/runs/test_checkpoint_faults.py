@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from senn_cli.cli.quiet import hush_late_ends
 from senn_cli.errors import RunError
 from senn_cli.runs import checkpoints, layout
 from senn_cli.runs.checkpoints import CheckpointStore, newest_good
@@ -176,13 +177,23 @@ def test_a_disk_that_can_only_be_read(disk: Path) -> None:
     store.restore(1, EXPECTED)
 
 
+@pytest.fixture(autouse=True)
+def quiet() -> None:
+    """As in the command: late reports of writes beside one that has failed are hidden."""
+    hush_late_ends()
+
+
 LIMITED = """
-import resource, sys
+import logging, resource, sys
 from pathlib import Path
 import numpy as np
+from senn_cli.cli.quiet import hush_late_ends
 from senn_cli.errors import RunError
 from senn_cli.runs.checkpoints import CheckpointStore
 from senn_cli.runs.keep import KeepRules
+hook = sys.unraisablehook
+if len(sys.argv) > 2:
+    hush_late_ends()
 large = {name: np.random.default_rng(0).standard_normal((700, 700)) for name in "xyz"}
 with CheckpointStore(Path(sys.argv[1]), KeepRules()) as store:
     store.save(1, {"a": np.ones(3)}, {})
@@ -196,11 +207,20 @@ with CheckpointStore(Path(sys.argv[1]), KeepRules()) as store:
     store.save(4, {"a": np.ones(3)}, {})
     store.wait()
     print(*store.steps())
+assert len(sys.argv) > 2 or sys.unraisablehook is hook
+assert len(sys.argv) > 2 or not any(logging.getLogger(n).filters for n in ("absl", "asyncio"))
 """
 
 
-def test_a_limit_on_files_and_a_quiet_terminal(tmp_path: Path) -> None:
+def test_a_program_keeps_its_hook_and_its_loggers(tmp_path: Path) -> None:
     command = [sys.executable, "-c", LIMITED, str(tmp_path)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines()[-1] == "1 4"
+
+
+def test_a_limit_on_files_and_a_quiet_terminal(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", LIMITED, str(tmp_path), "as the command"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.stderr == ""
     told = f"the checkpoint of step 2 could not be saved in {tmp_path}: File too large"

@@ -99,17 +99,6 @@ def test_a_directory_with_content_is_refused_and_left_alone(tmp_path: Path) -> N
     assert os.listdir(tmp_path) == ["thesis.txt"]
 
 
-@pytest.mark.parametrize("name", ["run[1]", "what?", "a*b"])
-def test_a_path_that_arrays_cannot_be_written_to_is_refused(name: str, tmp_path: Path) -> None:
-    # Orbax would take it for a pattern and write arrays that nothing can read.
-    with pytest.raises(UsageError, match="contains the sign"):
-        RunDirectory.at(tmp_path / name / "run")
-    with pytest.raises(UsageError, match="contains the sign") as found:
-        RunDirectory.create(tmp_path / name, "run")
-    assert "--runs-root" in str(found.value.hint)
-    assert not (tmp_path / name).exists()
-
-
 def test_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="is not a directory"):
