@@ -11,6 +11,7 @@ from senn_cli.cli.words import widths
 from senn_cli.report.audit import Audit
 from senn_cli.report.record import Record
 from senn_cli.report.timeline import Entry, threshold_of
+from senn_cli.report.unscored import unscored
 from senn_cli.report.verdict import audit_words
 from senn_cli.words import plural
 
@@ -60,6 +61,12 @@ def legend(record: Record, screen: Screen) -> list[Line]:
             "and realised is the loss gained at once, compensation included, so negative where the "
             "loss rises."
         )
+    return [(line, "dim") for line in textwrap.wrap(text, min(screen.width, 100))]
+
+
+def ended(record: Record, screen: Screen) -> list[Line]:
+    """Why nothing was scored in the last part of the run, where that is so."""
+    text = unscored(record) or ""
     return [(line, "dim") for line in textwrap.wrap(text, min(screen.width, 100))]
 
 

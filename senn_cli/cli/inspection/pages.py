@@ -81,4 +81,5 @@ def _timeline(record: Record, screen: Screen, *, rejected: bool, whole: bool) ->
             notes[first] = f"  {left_out:,} more: senn inspect history RUN"
     table = decisions.history(entries, screen, reasons=rejected, notes=notes)
     lines = [*sections.title(text), *table, *decisions.legend(record, screen)]
+    lines += decisions.ended(record, screen)
     return lines + ([("", ""), *decisions.score_audit(audited, screen)] if accepted else [])

@@ -7,6 +7,7 @@ from typing import Any
 from senn_cli.report.numbering import Numbers
 from senn_cli.report.page.numbers import short
 from senn_cli.report.record import Record
+from senn_cli.report.unscored import unscored
 
 
 def scores(record: Record, numbers: list[Numbers]) -> dict[str, list[Any]]:
@@ -67,4 +68,5 @@ def words(record: Record) -> list[str]:
         )
     if any(event.get("edit") == "prune_neurons" for event in record.accepted):
         told.append(f"A {record.unit} was pruned where its removal costs less than that.")
-    return told
+    ended = unscored(record)
+    return told if ended is None else [*told, ended]

@@ -16,6 +16,7 @@ from senn_cli.report.plots.series import (
     series,
     shown,
 )
+from senn_cli.report.plots.twins import dashes, told, twins
 from senn_cli.report.record import Record
 from senn_cli.report.tracks import tracks
 
@@ -37,14 +38,19 @@ def draw(records: Sequence[Record], options: Options) -> Figure:
     totals = [total_sizes(record) for record in records]
     curves = [series(record, key) for record in records]
     handles = []
-    for name, total, curve, colour in zip(
-        names(records), totals, curves, style.colours(len(records)), strict=True
+    sized, measured = twins(totals), twins(curves)
+    labels = told(names(records), twins(list(zip(totals, curves, strict=True))))
+    for place, (name, total, curve, colour) in enumerate(
+        zip(labels, totals, curves, style.colours(len(records)), strict=True)
     ):
         # Black is the mean's.
         colour = style.GREY if colour == style.BLACK else colour
         look: dict[str, Any] = {"color": colour, "linewidth": 0.9}
-        (line,) = sizes.plot(*total, drawstyle="steps-post", label=name, **look)
-        measure.plot(curve[0], [factor * value for value in curve[1]], **look)
+        (line,) = sizes.plot(
+            *total, drawstyle="steps-post", label=name, **look | dashes(sized, place)
+        )
+        values = [factor * value for value in curve[1]]
+        measure.plot(curve[0], values, **look | dashes(measured, place))
         handles.append(line)
     if len(records) > 1 and len(experiments(records)) == 1:
         look = {"color": style.BLACK, "linewidth": 1.5, "gid": "mean"}

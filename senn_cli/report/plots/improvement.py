@@ -10,6 +10,7 @@ from senn_cli.errors import RunError, UsageError
 from senn_cli.report.plots import style
 from senn_cli.report.plots.options import Options
 from senn_cli.report.plots.series import experiments, mean, names, require_validation, series, shown
+from senn_cli.report.plots.twins import dashes, told, twins
 from senn_cli.report.record import Record
 
 if TYPE_CHECKING:
@@ -91,15 +92,19 @@ def draw(records: Sequence[Record], options: Options) -> Figure:
     figure = style.new_figure(options.width, 2.6)
     axes = figure.subplots()
     handles = []
-    for name, group, colour in zip(
-        names([group[0] for group in groups]), groups, style.colours(len(groups)), strict=True
+    results = [improvement(group, baseline) for group in groups]
+    equal = twins([result.mean for result in results])
+    labels = told(names([group[0] for group in groups]), equal)
+    for place, (name, group, found, colour) in enumerate(
+        zip(labels, groups, results, style.colours(len(groups)), strict=True)
     ):
-        found = improvement(group, baseline)
         if len(group) > 1:
             axes.fill_between(found.epochs, found.low, found.high, color=colour, alpha=0.2, lw=0)
             name = f"{style.plain(group[0].name)}, {len(group)} seeds"
         dot = "o" if len(found.epochs) == 1 else None
-        (line,) = axes.plot(found.epochs, found.mean, color=colour, marker=dot)
+        (line,) = axes.plot(
+            found.epochs, found.mean, color=colour, marker=dot, **dashes(equal, place)
+        )
         line.set_label(name if found.test is None else f"{name}; test {found.test:+.1f}%")
         handles.append(line)
     axes.axhline(0, color=style.GREY, linewidth=0.8, linestyle="--")

@@ -9,6 +9,7 @@ from senn_cli.report.plots import style
 from senn_cli.report.plots.events import draw_insertions, draw_strip, strip_height
 from senn_cli.report.plots.options import Options
 from senn_cli.report.plots.series import loss_label, names, require_metrics, series, shown
+from senn_cli.report.plots.twins import dashes, told, twins
 from senn_cli.report.record import Record
 
 if TYPE_CHECKING:
@@ -41,9 +42,11 @@ def draw(records: Sequence[Record], options: Options) -> Figure:
     handles = _losses(panels[0], records)
     panels[0].set_ylabel(loss_label(first))
     if measured:
-        for record, colour in zip(records, style.colours(len(records)), strict=True):
-            steps, values = series(record, key)
-            panels[1].plot(steps, [factor * v for v in values], color=colour, linestyle="--")
+        equal = twins([series(record, key) for record in records])
+        for place, colour in enumerate(style.colours(len(records))):
+            steps, values = series(records[place], key)
+            look = {"color": colour, "linestyle": "--"} | dashes(equal, place)
+            panels[1].plot(steps, [factor * v for v in values], **look)
         panels[1].set_ylabel(label.replace(" ", "\n", 1))
     for axes in panels:
         axes.grid(axis="y")
@@ -63,21 +66,28 @@ def _losses(axes: Axes, records: Sequence[Record]) -> list[Any]:
     values: list[float] = []
     kinds: dict[str, Any] = {"train_loss": "-", "validation_loss": "--"}
     present = [key for key in kinds if any(series(record, key)[1] for record in records)]
-    for record, colour in zip(records, style.colours(len(records)), strict=True):
+    curves = {key: [series(record, key) for record in records] for key in present}
+    for place, colour in enumerate(style.colours(len(records))):
         for key in present:
-            steps, losses = series(record, key)
-            axes.plot(steps, losses, color=colour, linestyle=kinds[key])
+            steps, losses = curves[key][place]
+            look = {"color": colour, "linestyle": kinds[key]} | dashes(twins(curves[key]), place)
+            axes.plot(steps, losses, **look)
             values += losses
     if min(values) > 0 and max(values) > 10 * min(values):
         style.log_axis(axes)
     colours = style.colours(len(records)) if len(records) == 1 else [style.GREY]
     what = {"train_loss": "training", "validation_loss": "validation"}
+    labels = told([what[key] for key in present], twins([curves[key] for key in present]))
     handles = [
-        Line2D([], [], color=colours[0], linestyle=kinds[key], label=what[key]) for key in present
+        Line2D([], [], color=colours[0], linestyle=kinds[key], label=label)
+        for key, label in zip(present, labels, strict=True)
     ]
     if len(records) > 1:
+        equal = twins(list(zip(*curves.values(), strict=True)))
         handles = [
             Line2D([], [], color=colour, label=name)
-            for colour, name in zip(style.colours(len(records)), names(records), strict=True)
+            for colour, name in zip(
+                style.colours(len(records)), told(names(records), equal), strict=True
+            )
         ] + handles
     return handles

@@ -153,6 +153,18 @@ def test_a_round_tells_what_was_added_and_why(browser: Browser, tmp_path: Path) 
     assert browser.run(hidden) is True
 
 
+def test_equal_curves_do_not_hide_each_other(browser: Browser, tmp_path: Path) -> None:
+    opened(browser, tmp_path, grown_run(tmp_path / "a"), grown_run(tmp_path / "b"))
+    dashes = (
+        "return [...document.querySelectorAll('#overview-curves path.curve')]"
+        ".map((path) => path.style.strokeDasharray !== '')"
+    )
+    assert browser.run(dashes) == [False, True] * 4
+    text = browser.run("return document.querySelector('#overview-curves').innerText")
+    assert "b is the same as a: drawn in dashes." in text
+    assert_quiet(browser)
+
+
 def test_the_pointer_finds_a_round(browser: Browser, tmp_path: Path) -> None:
     opened(browser, tmp_path, grown_run(tmp_path / "r"))
     x, y = browser.run(

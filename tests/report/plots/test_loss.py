@@ -37,7 +37,7 @@ def test_several_runs_without_events(tmp_path: Path) -> None:
     figure = loss.draw(runs, Options())
     assert len(figure.axes) == 2
     assert len(figure.axes[0].lines) == 6
-    assert legend_texts(figure)[:3] == ["seed 0", "seed 1", "seed 2"]
+    assert legend_texts(figure)[:3] == ["seed 0", "seed 1 = seed 0", "seed 2 = seed 0"]
 
 
 def test_a_falling_loss_gets_a_logarithmic_axis(tmp_path: Path) -> None:

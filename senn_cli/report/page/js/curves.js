@@ -28,7 +28,7 @@ function curvesSection(run, prefix) {
     { run, key: "training", column: "train_loss", text: "training loss", paint: "var(--c0)", form: plain },
     { run, key: "validation", column: "validation_loss", text: "validation loss", paint: "var(--c5)", form: plain },
   ].filter((line) => run.curves[line.column]);
-  const hosts = [];
+  const hosts = [], equal = equalText(lines);
   if (lines.length) {
     hosts.push(lineChart("Loss over the training", { title: `loss (${lossUnit([run])})`, lines, off, scale: lossScale, height: 200, events: run }));
   }
@@ -47,5 +47,6 @@ function curvesSection(run, prefix) {
   return section(`${prefix}curves`, title,
     figure ? null : el("p", { class: "soft" }, `The run has no validation data, so that no ${run.figure === "mse" ? "error" : "accuracy"} was measured on the way; the test data are looked at once, at the end${testText(run)}.`),
     legend(entries, off, () => hosts.forEach((host) => host.redraw(true))),
+    equal ? el("p", { class: "soft" }, equal) : null,
     hosts);
 }

@@ -38,13 +38,27 @@ function eventLines(frame, run, from, to) {
   }
 }
 
-// A curve, and a dot where it has one value.
-function curve(frame, points, paint, kind) {
+// A curve, and a dot where it has one value. `below`: how many equal ones it lies upon.
+function curve(frame, points, paint, below) {
   if (points.length === 1) {
-    frame.root.append(svg("path", { d: MARKS.circle(tenth(points[0][0]), tenth(points[0][1]), 3.5), style: `fill:${paint}` }));
+    frame.root.append(svg("path", { d: MARKS.circle(tenth(points[0][0]), tenth(points[0][1]), 3.5 / (1 + below)), style: `fill:${paint}` }));
   } else if (points.length) {
-    frame.root.append(svg("path", { class: `curve ${kind || ""}`, d: linePath(points), style: `stroke:${paint}` }));
+    const gaps = below ? `;stroke-dasharray:6 ${6 * below}` : "";
+    frame.root.append(svg("path", { class: "curve", d: linePath(points), style: `stroke:${paint}${gaps}` }));
   }
+}
+
+function sameCurve(a, b) {
+  const x = columnOf(a.run, a.column), y = columnOf(b.run, b.column);
+  return x.steps.length > 0 && x.steps.length === y.steps.length &&
+    x.steps.every((step, k) => step === y.steps[k] && x.values[k] === y.values[k]);
+}
+
+// The lines that are equal to an earlier one, in a sentence; null where there is none.
+function equalText(lines) {
+  const told = lines.map((line, k) => [line, lines.slice(0, k).find((other) => sameCurve(line, other))])
+    .filter(([, first]) => first).map(([line, first]) => `${line.text} is the same as ${first.text}`);
+  return told.length ? `${told.join(", ")}: drawn in dashes.` : null;
 }
 
 // The steps and values of a column of the metrics, gaps left out.
@@ -58,7 +72,7 @@ function columnOf(run, key) {
   return { steps, values };
 }
 
-// A chart of several lines: {run, key, text, paint, kind, form}; `off` has the keys not shown.
+// A chart of several lines: {run, key, text, paint, form}; `off` has the keys not shown.
 function lineChart(label, { title, lines, off, scale, height, events = null }) {
   return chart(label, (width) => {
     const shown = lines.filter((line) => !off.has(line.key)).map((line) => ({ ...line, ...columnOf(line.run, line.column) }));
@@ -67,10 +81,11 @@ function lineChart(label, { title, lines, off, scale, height, events = null }) {
     const y = values.length ? scale(values) : linear(0, 1);
     const frame = axes({ width, height, x, y, yTitle: title, xTitle: unitTitle() });
     if (events) eventLines(frame, events, frame.top, frame.bottom);
-    for (const line of shown) {
+    shown.forEach((line, place) => {
+      const below = shown.slice(0, place).filter((other) => sameCurve(line, other)).length;
       line.at = line.steps.map((step) => unitOf(line.run, step));
-      curve(frame, line.at.map((v, k) => [frame.px(v), frame.py(line.values[k])]), line.paint, line.kind);
-    }
+      curve(frame, line.at.map((v, k) => [frame.px(v), frame.py(line.values[k])]), line.paint, below);
+    });
     const longest = shown.reduce((a, b) => (b.steps.length > a.steps.length ? b : a), { steps: [], at: [] });
     hover(frame, longest.steps.length,
       (px) => (longest.steps.length ? nearest(longest.at, x.back((px - frame.left) / (frame.right - frame.left))) : -1),

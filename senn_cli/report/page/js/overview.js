@@ -25,7 +25,9 @@ function overviewOf(data) {
     if (!found.length) return null;
     const those = found.map(({ run }) => run);
     const unit = column.endsWith("loss") ? ` (${lossUnit(those)})` : column === "neurons" ? unitsOf(those) : "";
-    return lineChart(`${title + unit} of all runs`, { title: title + unit, lines: found, off, scale, height: 190 });
+    const equal = equalText(found);
+    const host = lineChart(`${title + unit} of all runs`, { title: title + unit, lines: found, off, scale, height: 190 });
+    return { host, note: equal ? el("p", { class: "soft" }, equal) : null };
   }).filter(Boolean);
   const entries = runs.map((run, k) => ({ key: run.label, text: run.label, sign: stroke(colour(k, runs.length)) }));
   const differ = comparison.differences;
@@ -33,7 +35,7 @@ function overviewOf(data) {
     el("header", {}, el("h1", {}, `${runs.length} runs`)),
     section("overview-table", "Results", plainTable(comparison.columns, comparison.rows)),
     section("overview-curves", "Curves",
-      hosts.length ? [unitChoice(runs), legend(entries, off, () => hosts.forEach((host) => host.redraw(true))), hosts] : empty("No metrics have been recorded yet.")),
+      hosts.length ? [unitChoice(runs), legend(entries, off, () => hosts.forEach(({ host }) => host.redraw(true))), hosts.map(({ host, note }) => [host, note])] : empty("No metrics have been recorded yet.")),
     section("overview-differences", "Where the specs differ",
       differ.length
         ? plainTable(["option", ...runs.map((run) => run.label)], differ.map(({ option, values }) => [option, ...values]))

@@ -112,10 +112,8 @@ function scoresSection(run, prefix) {
   if (scores.ratio.some((ratio) => ratio !== null && ratio < low)) entries.push({ text: "lower, or negative", sign: glyph("down", ink) });
   if (scores.ratio.some((ratio) => ratio === null || ratio > high)) entries.push({ text: "higher", sign: glyph("up", ink) });
   if (scores.tau.length) entries.push({ text: tauText(scores), sign: stroke(null, "tau") });
-  const scored = greatest(scores.step);
-  const rest = scored < 0.8 * run.last ? ` Nothing was scored after step ${whole(scored)}.` : "";
   return section(`${prefix}scores`, title,
-    el("p", { class: "soft" }, formula(scores.words.join(" ") + rest)),
+    el("p", { class: "soft" }, formula(scores.words.join(" "))),
     legend(entries, off, () => host.redraw(true)),
     host);
 }
