@@ -8,8 +8,8 @@ import signal
 import tempfile
 from pathlib import Path
 
-import hypothesis
 import pytest
+from hypothesis import HealthCheck, settings
 
 _DEFAULTS = {
     "JAX_PLATFORMS": "cpu",
@@ -29,8 +29,8 @@ for _name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "CLICOLOR_FORC
     os.environ.pop(_name, None)
 
 # How long an example takes is the machine's business: no test fails for it.
-hypothesis.settings.register_profile("anywhere", deadline=None)
-hypothesis.settings.load_profile("anywhere")
+settings.register_profile("anywhere", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("anywhere")
 
 _CACHE = pytest.StashKey[str]()
 

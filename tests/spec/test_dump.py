@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from senn_cli.spec import Spec, dump_spec, json_schema, parse_spec
@@ -249,7 +249,7 @@ specs = section(
 ).map(consistent)
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200)
 @given(specs)
 def test_round_trip(value: dict[str, Any]) -> None:
     spec = Spec.model_validate(value, context={"base_dir": Path("/base")})
