@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 _DEFAULTS = {
     "JAX_PLATFORMS": "cpu",
     "OPENBLAS_NUM_THREADS": "1",
-    # Two CPU devices, so that code which forgets about a second one is noticed.
+    # Two CPU devices, so that a test can move a run from one to the other.
     "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
 }
 
@@ -32,16 +32,23 @@ for _name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "CLICOLOR_FORC
 settings.register_profile("anywhere", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("anywhere")
 
+_FAST = "not slow"
+# Most of the default suite's time is compilation, and programs that are hardly optimised compile in
+# half of it. The slow tests, which train for long, run the programs that users get.
+_HARDLY_OPTIMISED = " --xla_backend_optimization_level=0"
+
 _CACHE = pytest.StashKey[str]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Gives all processes of this session one fresh cache of compiled programs.
+    """Gives all processes of this session one fresh cache of compiled programs, and XLA its flags.
 
     Whoever runs the same tests again and again can keep it: SENN_TESTS_CACHE names its place.
     """
     if hasattr(config, "workerinput"):  # a worker of pytest-xdist inherits its parent's
         return
+    if config.getoption("markexpr") == _FAST:
+        os.environ["XLA_FLAGS"] += _HARDLY_OPTIMISED
     if kept := os.environ.get("SENN_TESTS_CACHE"):
         os.environ["SENN_CACHE_DIR"] = kept
         return
