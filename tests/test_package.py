@@ -52,15 +52,18 @@ def test_the_wheel_holds_all_of_the_package(tmp_path: Path) -> None:
         shutil.copy(ROOT / name, source)
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "senn_cli", source / "senn_cli", ignore=ignored)
+    shutil.copytree(ROOT / "specs", source / "specs")
     command = [sys.executable, "-m", "build", "--wheel", "--outdir", str(tmp_path), str(source)]
     subprocess.run(command, check=True, capture_output=True, timeout=300)
     (wheel,) = tmp_path.glob("senn_cli-*.whl")
     with zipfile.ZipFile(wheel) as archive:
         held = set(archive.namelist())
+        demo = archive.read("senn_cli/spec/quickstart.yaml")
     expected = {
         str(path.relative_to(source)) for path in (source / "senn_cli").rglob("*") if path.is_file()
     }
     assert expected <= held
+    assert demo == (ROOT / "specs" / "quickstart.yaml").read_bytes()
     assert "senn_cli/py.typed" in held
     assert any(re.fullmatch(r"senn_cli/spec/templates/[\w-]+\.yaml", name) for name in held)
     others = {name for name in held if not name.startswith("senn_cli/")}

@@ -6,12 +6,12 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from senn_cli.cli import (
     compare,
     console,
     data,
+    demo,
     doctor,
     evaluate,
     export,
@@ -28,10 +28,11 @@ from senn_cli.cli import (
     transfer,
     validate,
 )
+from senn_cli.cli.help import Verb, Verbs
 from senn_cli.errors import SennError
 
 
-class _Group(TyperGroup):
+class _Group(Verbs):
     """Turns errors into a panel and an exit code, for `senn` as for tests that call the app."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
@@ -61,6 +62,7 @@ app = typer.Typer(
 
 # The verbs, in the order of the help. Their modules import no JAX; their bodies may.
 for _name, _verb in (
+    ("demo", demo.demo),
     ("train", train.train),
     ("resume", resume.resume),
     ("transfer", transfer.transfer),
@@ -77,9 +79,11 @@ for _name, _verb in (
     ("schema", schema.schema),
     ("doctor", doctor.doctor),
 ):
-    app.command(_name)(_verb)
-app.add_typer(inspect.app, name="inspect")
-app.add_typer(data.app, name="data")
+    app.command(_name, cls=Verb)(_verb)
+for _name, _verbs in (("inspect", inspect.app), ("data", data.app)):
+    for _command in _verbs.registered_commands:
+        _command.cls = Verb
+    app.add_typer(_verbs, name=_name)
 
 
 def _version(wanted: bool) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from senn_cli.cli import completion
 from senn_cli.errors import RunError, SennError, UsageError
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def compare(
         typer.Argument(
             metavar="RUN...",
             help="Two or more run directories; a folder stands for the runs in it.",
+            autocompletion=completion.runs,
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print strict JSON.")] = False,

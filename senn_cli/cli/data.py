@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from senn_cli.cli import completion
+from senn_cli.cli.help import Verbs
 from senn_cli.cli.words import printable
 
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
     from senn_cli.data.check import Report
 
-app = typer.Typer(help="List, fetch and check data.", no_args_is_help=True)
+app = typer.Typer(cls=Verbs, help="List, fetch and check data.", no_args_is_help=True)
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
@@ -39,7 +41,14 @@ def list_sources(as_json: _Json = False) -> None:
 
 @app.command()
 def fetch(
-    name: Annotated[str, typer.Argument(help="A published set; see: senn data list.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="A published set; see `senn data list`.",
+            autocompletion=completion.data_sets,
+        ),
+    ],
     to: Annotated[
         Path | None,
         typer.Option(

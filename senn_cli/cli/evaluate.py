@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from senn_cli.cli.place import RunArgument
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -26,7 +28,7 @@ class _Split(StrEnum):
 
 
 def evaluate(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's directory.")],
+    run: RunArgument,
     data: Annotated[
         Path | None,
         typer.Option(

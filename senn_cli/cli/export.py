@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from senn_cli.cli.place import RunArgument
+
 
 class _Format(StrEnum):
     SAFETENSORS = "safetensors"
@@ -17,14 +19,15 @@ class _Format(StrEnum):
 
 
 def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's directory.")],
+    run: RunArgument,
     kind: Annotated[
         _Format,
         typer.Option(
             "--format",
             "-f",
-            help="safetensors: named arrays; stablehlo: a program for jax.export; onnx: a graph; "
-            "flax: a module file that does not need senn.",
+            metavar="FORMAT",
+            help="`safetensors`: named arrays; `stablehlo`: a program for jax.export; `onnx`: a "
+            "graph; `flax`: a module file that does not need senn.",
         ),
     ],
     output: Annotated[

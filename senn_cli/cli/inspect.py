@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
-from typer.core import TyperGroup
+
+from senn_cli.cli import completion
+from senn_cli.cli.help import Verbs
 
 if TYPE_CHECKING:
     from senn_cli.report.record import Record
@@ -17,7 +19,7 @@ DEFAULT = "overview"
 _T = TypeVar("_T")
 
 
-class _Inspect(TyperGroup):
+class _Inspect(Verbs):
     """Takes what is no subcommand for the run whose overview is wanted."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -25,6 +27,12 @@ class _Inspect(TyperGroup):
         if args and args[0] not in (*self.commands, "--help", "-h") and not self._misspelt(args):
             args = [DEFAULT, *args]
         return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Subcommands, and runs, whose overview is wanted."""
+        found: list[Any] = super().shell_complete(ctx, incomplete)
+        overview = self.commands[DEFAULT]
+        return [*found, *overview.params[0].shell_complete(ctx, incomplete)]
 
     def _misspelt(self, args: list[str]) -> bool:
         """`histroy RUN`: Typer then says which subcommand was meant."""
@@ -42,7 +50,12 @@ app = typer.Typer(
 )
 
 RunArgument = Annotated[
-    Path, typer.Argument(metavar="RUN", help="A run directory, or a checkpoint in one.")
+    Path,
+    typer.Argument(
+        metavar="RUN",
+        help="A run directory, or a checkpoint in one.",
+        autocompletion=completion.runs,
+    ),
 ]
 StepOption = Annotated[
     int | None,

@@ -7,12 +7,16 @@ from typing import Annotated
 
 import typer
 
+from senn_cli.cli import completion
 from senn_cli.errors import UsageError
 
 
 def new(
     template: Annotated[
-        str | None, typer.Argument(metavar="TEMPLATE", help="The template's name.")
+        str | None,
+        typer.Argument(
+            metavar="TEMPLATE", help="The template's name.", autocompletion=completion.templates
+        ),
     ] = None,
     output: Annotated[
         Path | None,

@@ -1,4 +1,4 @@
-"""Options of the verbs that start a run: where it is written, and its seed."""
+"""A run on the command line: which one is meant, where a new one is written, and its seed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ from typing import Annotated
 
 import typer
 
+from senn_cli.cli import completion
+
+RunArgument = Annotated[
+    Path,
+    typer.Argument(metavar="RUN", help="The run's directory.", autocompletion=completion.runs),
+]
 RunDirOption = Annotated[
     Path | None,
     typer.Option(

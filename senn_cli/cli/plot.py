@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from senn_cli.cli import completion
 from senn_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ def plot(
         typer.Argument(
             metavar="KIND RUN",
             help="The kind of plot, and the run directories; the kind may come last, too.",
+            autocompletion=completion.kinds_and_runs,
         ),
     ] = None,
     output: Annotated[
@@ -65,6 +67,7 @@ def plot(
             "--baseline",
             metavar="RUN",
             help="For improvement: a run to compare with. Can be repeated, once a seed.",
+            autocompletion=completion.runs,
         ),
     ] = None,
     show_list: Annotated[

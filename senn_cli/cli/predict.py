@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
+from senn_cli.cli.place import RunArgument
 from senn_cli.errors import UsageError
 from senn_cli.words import plural
 
 
 def predict(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's directory.")],
+    run: RunArgument,
     inputs: Annotated[
         list[Path],
         typer.Argument(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from senn_cli.cli import completion
 from senn_cli.errors import RunError, UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +20,11 @@ _NAME = "report.html"
 def report(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN...", help="Run directories, or checkpoints in them."),
+        typer.Argument(
+            metavar="RUN...",
+            help="Run directories, or checkpoints in them.",
+            autocompletion=completion.runs,
+        ),
     ],
     output: Annotated[
         Path | None,
@@ -36,7 +41,7 @@ def report(
     """Write one HTML page about runs, and print its path.
 
     It is a single file that loads nothing: it opens from the disk, also in another place. It shows
-    when each layer and neuron came and why, losses and accuracy, the scores against the threshold,
+    what was added when and why, losses and accuracy, the scores against the threshold,
     predicted and realised gains, the seconds, every decision, the spec and the environment.
     """
     from datetime import datetime

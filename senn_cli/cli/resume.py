@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from senn_cli.cli.follow import QuietOption, UntilOption, follow, until_of
+from senn_cli.cli.place import RunArgument
 from senn_cli.cli.validate import SetOption
 
 
 def resume(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's directory.")],
+    run: RunArgument,
     step: Annotated[
         int | None,
         typer.Option(

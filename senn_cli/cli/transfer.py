@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from senn_cli.cli import completion
 from senn_cli.cli.follow import QuietOption, UntilOption, follow, until_of
 from senn_cli.cli.place import RunDirOption, RunsRootOption, SeedOption, with_seed
 from senn_cli.cli.validate import SetOption
@@ -27,6 +28,7 @@ def transfer(
             metavar="RUN",
             help="The run to start from: its directory, a checkpoint (RUN/checkpoints/STEP), "
             "RUN/weights, or what `senn import` wrote.",
+            autocompletion=completion.runs,
         ),
     ],
     overrides: SetOption = None,

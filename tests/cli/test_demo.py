@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from senn_cli.cli import demo
+from senn_cli.cli.app import app
+from senn_cli.spec import load_spec
+
+SPEC = Path(__file__).parents[2] / "specs" / "quickstart.yaml"
+
+
+def test_the_demo_is_the_quickstart(tmp_path: Path) -> None:
+    arguments = ["demo", "--set", "training.epochs=1", "--seed", "2", "--quiet", "--run-dir"]
+    result = CliRunner().invoke(app, [*arguments, str(tmp_path / "run")])
+    assert result.exit_code == 0, result.output
+    assert result.stdout == f"{tmp_path / 'run'}\n"
+    made = load_spec(tmp_path / "run" / "spec.yaml", ())
+    assert made == load_spec(SPEC, ["training.epochs=1", "seed=2"])
+
+
+def test_in_a_checkout_it_is_the_spec_of_the_checkout() -> None:
+    assert demo.spec_path() == SPEC
+
+
+def test_where_it_is_installed_it_is_the_packages_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "spec").mkdir()
+    (tmp_path / "spec" / "quickstart.yaml").write_bytes(SPEC.read_bytes())
+    monkeypatch.setattr(demo, "files", lambda name: tmp_path)
+    assert demo.spec_path() == tmp_path / "spec" / "quickstart.yaml"
