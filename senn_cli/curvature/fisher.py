@@ -1,4 +1,4 @@
-"""The paper's natural gradient: Fisher-vector products and conjugate gradients (section 3.5)."""
+"""The paper's natural gradient: Fisher-vector products and conjugate gradients (section 3.4)."""
 
 from __future__ import annotations
 

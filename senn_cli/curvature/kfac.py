@@ -1,6 +1,6 @@
 """KFAC: moving averages of Kronecker factors, amortised inverses, the preconditioned gradient.
 
-Every linear map has factors A and S (section 3.5; Martens and Grosse, 2015). The three coefficients
+Every linear map has factors A and S (section 3.4; Martens and Grosse, 2015). The three coefficients
 of a rational neuron have a 3 x 3 Fisher block of their own, E[(dL/dh)^2 phi phi^T] with phi the
 activation's basis. Where the network's inputs are fixed data, the first map's A is the exact
 second moment of the training set, eigendecomposed once.

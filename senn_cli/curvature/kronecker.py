@@ -1,4 +1,4 @@
-"""Kronecker factors of a linear map's Fisher matrix, F ~ S (x) A (section 3.5), and their inverses.
+"""Kronecker factors of a linear map's Fisher matrix, F ~ S (x) A (section 3.4), and their inverses.
 
 A (1 + n_in, 1 + n_in) is the second moment of the map's inputs with the constant 1 in front; S
 (n_out, n_out) is that of the gradients with respect to its pre-activations.

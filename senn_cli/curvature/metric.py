@@ -1,4 +1,4 @@
-"""Metrics on the network's outputs: the choice that makes F a Fisher matrix (section 3.5).
+"""Metrics on the network's outputs: the choice that makes F a Fisher matrix (section 3.4).
 
 With J the derivative of the outputs with respect to the parameters, F = E[J^T H J]; `H`
 (outputs x outputs) is the identity for the Euclidean metric and for the Fisher matrix of a Gaussian

@@ -2,7 +2,7 @@
 
 `conv_surgery` applies them to parameters and to whatever has their shape; `conv_carry` to the whole
 training state. All keep the function that the network computes, but for pruning, which changes it
-as little as the remaining channels allow (ingredient 1 and section 3.6 of the paper).
+as little as the remaining channels allow (ingredient 1 and section 3.5 of the paper).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Channels that are allocated but not in use, and buds, are standing proposals. At every round each
 one whose score passes the threshold is taken into use with a small probability, and each one in use
-whose removal would cost less than the threshold is taken out with a small probability (section 3.6
+whose removal would cost less than the threshold is taken out with a small probability (section 3.5
 and appendix "Hyperparameters"). A round stands for all steps since the last, so that the
 probabilities of k steps are joined: 1 - (1 - p)^k.
 """

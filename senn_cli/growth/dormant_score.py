@@ -13,7 +13,7 @@ and S stand for the damped factors.
 and the Schur complement Ahat_p = A_p - A_pc A_cc^-1 A_cp, activating p raises the score eta =
 Tr[A_cc^-1 dW_c S^-1 dW_c^T] by Tr[Ahat_p^-1 R_p S^-1 R_p^T], at least by Tr[A_p^-1 R_p S^-1 R_p^T].
 
-**Used features** (section 3.6; optimal brain surgeon). The quadratic model of the loss around the
+**Used features** (section 3.5; optimal brain surgeon). The quadratic model of the loss around the
 present kernel W is L(W + D) = L(W) + Tr[dW^T D] + Tr[D^T A D S] / 2. Removing p with optimal
 compensation is D_p = -W_p, D_c = A_cc^-1 A_cp W_p, so that (A D)_c = 0 and (A D)_p = -Ahat_p W_p.
 The model's gradient afterwards is dW + A D S: unchanged for the rows that remain, and

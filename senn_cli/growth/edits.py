@@ -65,7 +65,7 @@ class PruneNeuron:
     Attributes:
       compensation: how the rest stands in for it, `(1 + width,)` over the constant and all
         neurons in use (its own entry ignored): its activation is replaced by that combination of
-        theirs, A_cc^-1 A_cp (optimal brain surgeon, section 3.6). None for no compensation.
+        theirs, A_cc^-1 A_cp (optimal brain surgeon, section 3.5). None for no compensation.
     """
 
     layer: int

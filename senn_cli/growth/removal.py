@@ -1,4 +1,4 @@
-"""Pruning is reversed addition: section 3.6 of the paper.
+"""Pruning is reversed addition: section 3.5 of the paper.
 
 A neuron p of a hidden layer may go if, once it is gone, it would not be added again. The map that
 reads the layer has the quadratic model of `dormant_score`: with the other neurons standing in for p

@@ -3,7 +3,7 @@
 Everything concerns one linear map that reads activations `a` (the constant 1 included) and yields
 pre-activations with gradients `g`. With F = S (x) A:
 
-  eta      = Tr[S^-1 E[g a^T] A^-1 E[a g^T]]                          (section 3.5)
+  eta      = Tr[S^-1 E[g a^T] A^-1 E[a g^T]]                          (section 3.4)
   Delta eta  = Tr[S^-1 E[g_r a_p^T] Ahat_p^-1 E[a_p g_r^T]]           (corollary of appendix A.2)
   Delta eta' = Tr[S^-1 E[g_r a_p^T] A_p^-1 E[a_p g_r^T]] <= Delta eta (Theorem 2)
 

@@ -4,7 +4,7 @@ A round looks at two disjoint samples of the training data. On the first, propos
 for at every site; on the second they are scored. The best that passes the threshold tau and the
 stop alpha (ingredient 4) is accepted, its activations join those of its layer, the residual
 gradient is taken anew and the round goes on until nothing passes. Where pruning is on, the round
-then takes out the neurons that it would not add again (section 3.6).
+then takes out the neurons that it would not add again (section 3.5).
 """
 
 from __future__ import annotations

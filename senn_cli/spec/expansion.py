@@ -127,7 +127,7 @@ class DepthSpec(_Switched):
 
 
 class PruneSpec(_Switched):
-    """Taking neurons out again: section 3.6, pruning is reversed addition."""
+    """Taking neurons out again: section 3.5, pruning is reversed addition."""
 
     enabled: bool = Field(default=True, description="Whether neurons are pruned.")
     min_width: Width = Field(default=1, description="No layer gets narrower than this.")
