@@ -58,7 +58,6 @@ def checkpoint(
     document = {
         "format": 1,
         "step": step,
-        "metric": None,
         "meta": {"architecture": known},
         "arrays": {},
     }

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from senn_cli.cli.inspection.sections import best
 from senn_cli.cli.words import duration, printable, widths
 from senn_cli.words import plural
 
@@ -52,10 +53,10 @@ def result_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         )
         if text
     )
-    hidden = summary.get("hidden")
+    hidden, status = summary.get("hidden"), summary.get("status")
     rows = [
         ("run", summary.get("name")),
-        ("status", summary.get("status")),
+        ("status", f"{status}, stopped early" if summary.get("stopped_early") else status),
         ("test accuracy", f"{accuracy:.2%}" if accuracy is not None else None),
         ("test mse", _number(summary.get("test_mse"))),
         ("test loss", _number(summary.get("test_loss"))),
@@ -64,6 +65,7 @@ def result_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("growth events", _count(summary.get("events"))),
         ("compilations", _compilations(summary)),
         ("trained for", length or None),
+        ("best", best(summary) if summary.get("best") else None),
         ("run directory", summary.get("run_directory") or None),
     ]
     return [(label, str(value)) for label, value in rows if value is not None]

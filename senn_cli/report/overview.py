@@ -114,6 +114,10 @@ def shape(record: Record) -> Shape:
         saved = record.architecture
         assert saved is not None  # there is one of this step, or an error
         return _saved(saved, record.step, "checkpoint")
+    if record.ending is not None and record.ending["end"]["restored"]:
+        saved = dict(_candidates(record)).get("weights")
+        if saved is not None:
+            return _saved(saved, record.ending["end"]["step"], "weights")
     newest, last = _newest_row(record), record.last_step
     for source, architecture in _candidates(record):
         agrees = newest is None or (

@@ -36,6 +36,8 @@ class Record:
       resumed: a line a resumption.
       status: whether a process still trains it, and else how it ended.
       step: the step that was asked for (see `read`), or None: everything after it is left out.
+      ending: the history's last line where the run was stopped early or restored its best network,
+        whose `end` has `metric`, `step`, `value`, `stopped` and `restored`; else None.
     """
 
     path: Path
@@ -48,6 +50,7 @@ class Record:
     resumed: tuple[dict[str, Any], ...]
     status: Status
     step: int | None = None
+    ending: dict[str, Any] | None = None
 
     @property
     def name(self) -> str:
@@ -126,8 +129,9 @@ def read_record(path: Path, step: int | None = None) -> Record:
         spec=plain_spec(directory.spec_path),
         environment=directory.environment() or {},
         metrics=tuple(metrics),
-        history=tuple(event for event in history if "origin" not in event),
+        history=tuple(event for event in history if not {"origin", "end"} & event.keys()),
         origin=next((event["origin"] for event in history if "origin" in event), None),
+        ending=next((event for event in history if "end" in event), None),
         summary=summary,
         resumed=tuple(directory.resumptions()),
         status=status_of(live, summary),

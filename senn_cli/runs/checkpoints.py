@@ -41,15 +41,14 @@ class CheckpointStore:
 
     Args:
       directory: where they lie; made by the first save.
-      rules: which are kept.
+      rules: which are kept; None keeps all but what is removed by name.
     """
 
-    def __init__(self, directory: Path, rules: KeepRules) -> None:
+    def __init__(self, directory: Path, rules: KeepRules | None) -> None:
         self.directory = directory.absolute()  # Orbax takes no others
         self.rules = rules
         self._thread: threading.Thread | None = None
         self._failure: RunError | None = None
-        self._metrics: dict[int, float | None] = {}
 
     def save(
         self,
@@ -57,7 +56,7 @@ class CheckpointStore:
         arrays: Mapping[str, Array | NDArray[Any]],
         meta: Mapping[str, Any],
         *,
-        metric: float | None = None,
+        first: Callable[[], None] = lambda: None,
         wait: bool = False,
     ) -> None:
         """Saves a step, and then removes the checkpoints that no rule keeps.
@@ -72,7 +71,8 @@ class CheckpointStore:
             booleans, integers or real numbers, with any number of axes.
           meta: what else belongs to the step, as JSON has it (see `to_json`: a number that is not
             finite becomes null).
-          metric: what the best checkpoint is chosen by, None where it was not measured.
+          first: called in the background before anything is written; a RunError of it fails the
+            save. It waits for what this checkpoint relies on.
           wait: return when the checkpoint is complete.
 
         Raises:
@@ -90,10 +90,9 @@ class CheckpointStore:
             "format": FORMAT,
             "senn": senn_version(),
             "step": step,
-            "metric": to_json(metric),
             "meta": to_json(meta),
         }
-        work = (step, host_copies(arrays), document)
+        work = (step, host_copies(arrays), document, first)
         # Not a daemon: a process that ends without `close` still finishes its last checkpoint
         # where it can, and where it can't, leaves one that does not count.
         self._thread = threading.Thread(target=self._work, args=work, name=f"checkpoint-{step}")
@@ -197,11 +196,23 @@ class CheckpointStore:
         """
         self._settle()
         path = layout.step_path(self.directory, step)
-        self._metrics.pop(step, None)
         try:
             return layout.set_aside(path)
         except OSError as error:
             raise _cannot(path, "renamed", error) from error
+
+    def remove(self, step: int) -> None:
+        """Removes the checkpoint of a step.
+
+        Raises:
+          RunError: it cannot be removed.
+        """
+        self._settle()
+        path = layout.step_path(self.directory, step)
+        try:
+            layout.remove(path)
+        except OSError as error:
+            raise _cannot(path, "removed", error) from error
 
     def _settle(self) -> None:
         """Waits for the save in flight and keeps its failure for later."""
@@ -209,9 +220,16 @@ class CheckpointStore:
             self._thread.join()
             self._thread = None
 
-    def _work(self, step: int, arrays: dict[str, NDArray[Any]], document: dict[str, Any]) -> None:
+    def _work(
+        self,
+        step: int,
+        arrays: dict[str, NDArray[Any]],
+        document: dict[str, Any],
+        first: Callable[[], None],
+    ) -> None:
         """Writes a checkpoint and removes others; runs in a thread of its own and never raises."""
         try:
+            first()
             self._write(step, arrays, document)
         except BaseException as error:
             layout.discard(self.directory, step)
@@ -222,7 +240,6 @@ class CheckpointStore:
             )
             self._failure.__cause__ = error
             return
-        self._metrics[step] = document["metric"]
         self._evict()
 
     def _write(self, step: int, arrays: dict[str, NDArray[Any]], document: dict[str, Any]) -> None:
@@ -237,22 +254,13 @@ class CheckpointStore:
 
     def _evict(self) -> None:
         """Removes what no rule keeps. A failure costs disk space alone, so it ends no run."""
+        if self.rules is None:
+            return
         try:
-            steps = self.steps()
-            metrics = {step: self._metric(step) for step in steps} if self.rules.best else {}
-            for step in sorted(evicted(steps, metrics, self.rules)):
+            for step in sorted(evicted(self.steps(), self.rules)):
                 layout.remove(layout.step_path(self.directory, step))
-                self._metrics.pop(step, None)
         except (OSError, RunError) as error:
             _log.warning("old checkpoints could not be removed: %s", reason(error))
-
-    def _metric(self, step: int) -> float | None:
-        if step not in self._metrics:
-            try:
-                self._metrics[step] = self._document(step)["metric"]
-            except RunError:  # a damaged one is the best of none
-                self._metrics[step] = None
-        return self._metrics[step]
 
     def _document(self, step: int) -> dict[str, Any]:
         """The content of a step's `meta.json`."""

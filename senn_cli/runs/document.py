@@ -1,4 +1,4 @@
-"""The `meta.json` of a checkpoint: format, step, metric, the arrays' table, the caller's data."""
+"""The `meta.json` of a checkpoint: format, step, the arrays' table, the caller's data."""
 
 from __future__ import annotations
 
@@ -41,10 +41,9 @@ def read_document(path: Path, step: int) -> dict[str, Any]:
         )
     if document.get("step") != step:
         raise RunError(f"{path} is of step {document.get('step')}, not of {step}")
-    metric, table = document.get("metric"), document.get("arrays")
+    table = document.get("arrays")
     sound = (
         isinstance(document.get("meta"), dict)
-        and (metric is None or type(metric) in (int, float))
         and isinstance(table, dict)
         and all(isinstance(e, dict) and {"shape", "dtype", "crc32"} <= {*e} for e in table.values())
     )

@@ -1,9 +1,9 @@
-"""Which checkpoints are kept and which are removed: the newest, the best, and one an interval."""
+"""Which checkpoints are kept and which are removed: the newest, and one an interval."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -16,8 +16,6 @@ class KeepRules:
       keep_every_steps: the newest of every interval of this many steps is kept for ever. The
         intervals are steps 1 to n, n + 1 to 2 n, and so on, so that checkpoints at the multiples
         of n are the ones kept where there are such. None for no such rule.
-      best: whether the one of the best metric is kept, however old it is.
-      maximise: whether a larger metric is the better one.
 
     Raises:
       ValueError: a number below 1.
@@ -25,8 +23,6 @@ class KeepRules:
 
     keep: int = 3
     keep_every_steps: int | None = None
-    best: bool = False
-    maximise: bool = False
 
     def __post_init__(self) -> None:
         if self.keep < 1:
@@ -37,17 +33,13 @@ class KeepRules:
             )
 
 
-def evicted(
-    steps: Iterable[int], metrics: Mapping[int, float | None], rules: KeepRules
-) -> frozenset[int]:
+def evicted(steps: Iterable[int], rules: KeepRules) -> frozenset[int]:
     """The steps whose checkpoints no rule keeps.
 
     Applied after every save, it leaves the same checkpoints as applied once at the end.
 
     Args:
       steps: of the complete checkpoints, in any order.
-      metrics: each step's metric; missing, None or not finite where it has none, which is never
-        the best.
       rules: what is kept.
     """
     ordered = sorted(set(steps))
@@ -56,23 +48,18 @@ def evicted(
         length = rules.keep_every_steps
         # Ascending order, so an interval's last one stays; step 0 lies before the first interval.
         kept |= set({-(-step // length): step for step in ordered if step > 0}.values())
-    if rules.best:
-        best = best_step(ordered, metrics, maximise=rules.maximise)
-        kept |= set() if best is None else {best}
     return frozenset(ordered) - kept
 
 
-def best_step(
-    steps: Iterable[int], metrics: Mapping[int, float | None], *, maximise: bool
-) -> int | None:
-    """The step of the best metric, the earliest of equals; None where no step has one."""
-    best: int | None = None
-    best_value = math.inf
-    for step in sorted(steps):
-        value = metrics.get(step)
-        if value is None or not math.isfinite(value):
-            continue
-        value = -value if maximise else value
-        if value < best_value:
-            best, best_value = step, value
-    return best
+def best_moments(bests: Iterable[int], steps: Iterable[int]) -> frozenset[int]:
+    """The steps of best moments that checkpoints need: of each, the newest up to its own step.
+
+    Bests only get better, so the newest one is the best.
+
+    Args:
+      bests: the steps of saved best moments.
+      steps: of the checkpoints.
+    """
+    ordered = sorted(bests)
+    places = (bisect_right(ordered, step) for step in steps)
+    return frozenset(ordered[place - 1] for place in places if place)

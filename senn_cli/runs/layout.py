@@ -23,6 +23,13 @@ from pathlib import Path
 
 from senn_cli.errors import RunError
 
+CHECKPOINTS = "checkpoints"
+BEFORE_GROWTH = "checkpoints-before-growth"
+BEST = f"{CHECKPOINTS}/best"
+"""Where a run directory has its checkpoints, its moments right before growth, its best moments."""
+
+PLACES = (CHECKPOINTS, BEFORE_GROWTH, BEST)
+
 ARRAYS = "arrays"
 META = "meta.json"
 MARKER = "complete"

@@ -8,7 +8,7 @@ from senn_cli.spec.base import AlsoAccepts, Count, Model
 from senn_cli.spec.duration import Duration, DurationField
 
 BestMetric = Literal["train_loss", "validation_loss", "validation_accuracy", "validation_mse"]
-"""The keys of a row of metrics that the best checkpoint can be chosen by."""
+"""The keys of a row of metrics that the best evaluation can be chosen by."""
 
 # Saving changes nothing that is computed, so its times may depend on the clock.
 _AnyDurationField = Annotated[
@@ -39,8 +39,9 @@ class CheckpointsSpec(Model):
     keep: Count = Field(default=3, description="How many of the newest checkpoints are kept.")
     best: BestMetric | None = Field(
         default=None,
-        description="Also keep the checkpoint of the best value of this metric, the largest "
-        "accuracy or the smallest loss; null for none.",
+        description="Also keep the network of the best evaluation, the one of the largest accuracy "
+        "or the smallest loss or error, in checkpoints/best; null for none. It is written with the "
+        "next checkpoint, and before the run ends. training.stop makes it the run's result.",
     )
     keep_every: DurationField | None = Field(
         default=None,
@@ -52,11 +53,6 @@ class CheckpointsSpec(Model):
     @classmethod
     def _from_bool(cls, value: Any) -> Any:
         return {"enabled": value} if isinstance(value, bool) else value
-
-    @property
-    def maximise(self) -> bool:
-        """Whether a larger value of `best` is the better one."""
-        return self.best is not None and self.best.endswith("accuracy")
 
 
 CheckpointsField = Annotated[

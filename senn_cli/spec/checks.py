@@ -276,23 +276,41 @@ def _schedule(spec: Spec) -> Iterator[Found]:
 
 
 def _best(spec: Spec) -> Iterator[Found]:
-    best, task = spec.checkpoints.best, spec.data.task
-    if best is None:
-        return
-    path = ("checkpoints", "best")
+    stop, task = spec.training.stop, spec.data.task
+    watched = {("checkpoints", "best"): spec.checkpoints.best}
+    watched |= {("training", "stop"): None if stop is None else stop.metric}
     figures = {"classification": "validation_accuracy", "regression": "validation_mse"}
-    if best in figures.values() and best != figures[task]:
+    for path, metric in watched.items():
+        if metric is None:
+            continue
+        if metric in figures.values() and metric != figures[task]:
+            yield Found(
+                path,
+                f"should not be {metric}: the task of data.source {spec.data.source} is a {task}, "
+                f"which has {figures[task]}",
+                ("data.source", "data.task"),
+            )
+        elif metric.startswith("validation_") and spec.data.validation == 0:
+            yield Found(
+                path,
+                f"should not be {metric} when data.validation is 0; train_loss needs no "
+                "validation part",
+                ("data.validation",),
+            )
+    best, stopping = watched.values()
+    if None not in (best, stopping) and best != stopping:
         yield Found(
-            path,
-            f"should not be {best}: the task of data.source {spec.data.source} is a {task}, which "
-            f"has {figures[task]}",
-            ("data.source", "data.task"),
+            ("checkpoints", "best"),
+            f"should be {stopping}, what training.stop watches, found {best}: a run has one best "
+            "evaluation",
+            ("training.stop",),
         )
-    elif best.startswith("validation_") and spec.data.validation == 0:
+    if stop is not None and stop.patience is None and not stop.restore:
         yield Found(
-            path,
-            f"should not be {best} when data.validation is 0; train_loss needs no validation part",
-            ("data.validation",),
+            ("training", "stop", "restore"),
+            "should be true where training.stop.patience is null, or nothing comes of it; "
+            f"`checkpoints.best: {stop.metric}` keeps the best network beside the last",
+            ("training.stop.patience",),
         )
 
 

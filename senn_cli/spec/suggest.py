@@ -14,6 +14,8 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
     "l2": ("weight_decay",),
     "tau": ("threshold",),
     "alpha": ("stop",),
+    "earlystopping": ("stop",),
+    "patience": ("stop",),
     "bs": ("batch_size",),
     "batch": ("batch_size",),
     "max_epochs": ("epochs",),

@@ -1,6 +1,6 @@
 """The `training` section: how long, in which batches, and how often the network is evaluated."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     BeforeValidator,
@@ -11,7 +11,8 @@ from pydantic import (
     model_validator,
 )
 
-from senn_cli.spec.base import LARGEST, Count, Model, fault
+from senn_cli.spec.base import LARGEST, AlsoAccepts, Count, Model, NotNegative, fault
+from senn_cli.spec.checkpoints import BestMetric
 from senn_cli.spec.describe import describe
 from senn_cli.spec.duration import UNITS, Duration, DurationField, LongTime, alone, tidy
 
@@ -28,6 +29,35 @@ def _batch(value: Any) -> Any:
     raise fault(
         f"should be `auto`, `full` or a whole number from 1 to {LARGEST}, found {describe(value)}"
     )
+
+
+class StopSpec(Model):
+    """When training ends early, and whether its result is the network of the best evaluation."""
+
+    metric: BestMetric = Field(
+        description="What an evaluation is judged by: the largest accuracy or the smallest loss or "
+        "error is the best. `stop: validation_loss` is short for `stop: {metric: validation_loss}`."
+    )
+    patience: Count | None = Field(
+        default=10,
+        description="The run ends after this many evaluations in a row without an improvement; "
+        "null to train to the end.",
+    )
+    min_delta: NotNegative = Field(
+        default=0.0,
+        description="Smaller improvements than this do not renew the patience; the best evaluation "
+        "is the best all the same.",
+    )
+    restore: bool = Field(
+        default=True,
+        description="Whether the run's result is the network of the best evaluation, its "
+        "architecture included; false for the last one.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_metric(cls, value: Any) -> Any:
+        return {"metric": value} if isinstance(value, str) else value
 
 
 class TrainingSpec(Model):
@@ -52,6 +82,20 @@ class TrainingSpec(Model):
     evaluate: DurationField = Field(
         default=Duration(epochs=1), description="Time between two evaluations, in steps or epochs."
     )
+    stop: (
+        Annotated[
+            StopSpec,
+            AlsoAccepts(
+                enum=list(get_args(BestMetric)),
+                description="The metric, the other options as by default.",
+            ),
+        ]
+        | None
+    ) = Field(
+        default=None,
+        description="Ends training when evaluations no longer improve, with the network of the "
+        "best one; null to train to the end and keep the last network.",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -72,6 +116,7 @@ class TrainingSpec(Model):
             length.unit: tidy(length.value),
             "batch_size": self.batch_size,
             "evaluate": self.evaluate,
+            "stop": self.stop,
         }
 
     def batch_of(self, examples: int) -> int:

@@ -21,6 +21,7 @@ from senn_cli.spec.data import augmentation
 from senn_cli.spec.network import DenseNetSpec
 from senn_cli.spec.optimizer import NaturalGradientSpec
 from senn_cli.training.arrays import Arrays, examples, inputs, on_device
+from senn_cli.training.best import Watch
 from senn_cli.training.evaluate import BLOCK, make_evaluate
 from senn_cli.training.footprint import LARGEST_SPECTRUM
 from senn_cli.training.loop import Trainer
@@ -118,6 +119,7 @@ def assemble(
         evaluate=evaluate,
         track=track,
         input_spectrum=input_spectrum(train, ledger) if needs_spectrum else None,
+        watch=Watch.of(spec),
     )
     with ledger.phase("evaluate"):
         first, _ = trainer.measure(train)

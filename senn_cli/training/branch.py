@@ -8,8 +8,9 @@ from pathlib import Path
 from senn_cli.errors import RunError, UsageError
 from senn_cli.runs import layout
 from senn_cli.runs.directory import RunDirectory, require_free
+from senn_cli.runs.keep import best_moments
+from senn_cli.runs.layout import BEFORE_GROWTH, BEST, CHECKPOINTS
 from senn_cli.training.origin import TRANSFER
-from senn_cli.training.saving import BEFORE_GROWTH, CHECKPOINTS
 
 
 def branch_off(
@@ -18,26 +19,32 @@ def branch_off(
     """A new run directory with what a run had when it saved `step`, or its newest checkpoint.
 
     With `before_growth` the checkpoint is one of those saved right before growth events
-    (`checkpoints.growth`): in the branch, the growth round of that step is still to come. The rows
-    of later steps are copied too and cut away when the branch is resumed.
+    (`checkpoints.growth`): in the branch, the growth round of that step is still to come. So it is
+    where `step` is that of the best evaluation and no checkpoint has it. The rows of later steps
+    are copied too and cut away when the branch is resumed.
 
     Raises:
       UsageError: `target` is in use, or there is no such checkpoint.
       RunError: the run has no checkpoint, or the copy could not be made.
     """
     require_free(target, "--branch")
-    source = directory.path / (BEFORE_GROWTH if before_growth else CHECKPOINTS)
-    steps = layout.complete_steps(source)
-    require_step(steps, step)
+    place = BEFORE_GROWTH if before_growth else CHECKPOINTS
+    steps, bests = (layout.complete_steps(directory.path / found) for found in (place, BEST))
+    require_step(steps if before_growth else tuple(sorted({*steps, *bests})), step)
+    if step is not None and step not in steps:
+        place, steps = BEST, bests
     if not steps:
-        raise RunError(f"there is no checkpoint in {source} to go on from")
+        raise RunError(f"there is no checkpoint in {directory.path / place} to go on from")
+    # An older one to fall back to is only of use where the newest was meant.
+    chosen = steps if step is None else (step,)
+    copies = [(place, CHECKPOINTS, one) for one in chosen]
+    copies += [(BEST, BEST, one) for one in sorted(best_moments(bests, chosen))]
     branch = RunDirectory(target.absolute())
     try:
-        # An older one to fall back to is only of use where the newest was meant.
-        for chosen in steps if step is None else (step,):
+        for source, goal, one in copies:
             shutil.copytree(
-                layout.step_path(source, chosen),
-                layout.step_path(branch.path / CHECKPOINTS, chosen),
+                layout.step_path(directory.path / source, one),
+                layout.step_path(branch.path / goal, one),
             )
         kept = (directory.metrics_path, directory.history_path, directory.path / TRANSFER)
         for path in kept:

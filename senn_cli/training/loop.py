@@ -19,6 +19,7 @@ from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.randomness import key_data
 from senn_cli.training.ahead import compile_ahead
 from senn_cli.training.arrays import Arrays, first_rows
+from senn_cli.training.best import Best, Watch
 from senn_cli.training.growing import Event, Grower
 from senn_cli.training.memory import GrowthMemory
 from senn_cli.training.network import Network
@@ -43,6 +44,8 @@ class Outputs:
       growing: called before the events of a round are written.
       grown: told of a growth round that has changed the network: the moments before and after it.
       round: told of every growth round: the moments before and after it, and its events.
+      improved: given the moment of an evaluation that is the best so far, before the growth round
+        of its step, which it has still to come.
       boundary: called between dispatches, when everything is consistent.
     """
 
@@ -52,6 +55,7 @@ class Outputs:
     growing: Callable[[], None] = lambda: None
     grown: Callable[[Moment, Moment], None] = lambda before, after: None
     round: Callable[[Moment, Moment, list[Event]], None] = lambda before, after, events: None
+    improved: Callable[[Moment], None] = lambda moment: None
     boundary: Callable[[Trainer], None] = lambda trainer: None
 
 
@@ -60,7 +64,8 @@ class Trainer:
     """A run in progress.
 
     Attributes:
-      network, progress, memory: what changes; together the run's `moment`.
+      network, progress, memory, best: what changes; together the run's `moment`.
+      watch: what evaluations are judged by; None where nobody asks for the best one.
       limit: the loss above which training has diverged.
       last_row: the newest row of metrics.
     """
@@ -79,8 +84,10 @@ class Trainer:
     evaluate: Program
     track: Program | None
     input_spectrum: Spectrum | None
+    watch: Watch | None = None
     progress: Any = field(default_factory=no_progress)
     memory: GrowthMemory = field(default_factory=GrowthMemory)
+    best: Best = field(default_factory=Best)
     limit: float = np.inf
     last_row: dict[str, Any] = field(default_factory=dict)
 
@@ -93,6 +100,7 @@ class Trainer:
         images = isinstance(self.network.architecture, DenseArchitecture)
         self.sample = first_rows(self.train, SAMPLE_IMAGES if images else SAMPLE)
         self.input_factor = self.input_spectrum if self.optimizer.fixed_input_factor else None
+        self.best = self.best.watched_by(self.watch)
 
     @property
     def step(self) -> int:
@@ -102,15 +110,15 @@ class Trainer:
     @property
     def moment(self) -> Moment:
         """Everything that changes, as it is now."""
-        return Moment(self.network, self.progress, self.memory)
+        return Moment(self.network, self.progress, self.memory, self.best)
 
     def go_to(self, moment: Moment) -> None:
         """Puts the run where `moment` was."""
         self.network, self.progress = moment.network, moment.progress
-        self.memory = moment.memory
+        self.memory, self.best = moment.memory, moment.best.watched_by(self.watch)
 
     def run(self, outputs: Outputs) -> None:
-        """Trains to the end of the timetable, or until `outputs.interrupted()`.
+        """Trains to the end of the timetable or of the patience, or until it is interrupted.
 
         Raises:
           DivergedError: a loss, gradient or update is not finite or far above its start; the
@@ -120,7 +128,7 @@ class Trainer:
         rate = Rate(step)
         if step == 0:
             self._look()  # the first step may need the curvature
-        if self.memory.pending:
+        if self.memory.pending and not self.exhausted:
             self._grow(outputs)
         while not (self.finished or step == table.until or outputs.interrupted()):
             stop = table.next_stop(step, rate.steps_at_a_time)
@@ -131,24 +139,30 @@ class Trainer:
             rate.saw(stop, self.ledger.seconds["train"] - before)
             if int(self.progress.fault):
                 self._diverged(step)
-            if table.evaluates(step):
-                self._report(step, outputs)
+            improved = table.evaluates(step) and self._report(step, outputs)
             if table.tracks(step):
                 self._look()
             if table.grows(step) and not isinstance(self.policy, NoGrowth):
                 self.memory = replace(self.memory, pending=True)
+            if improved:
+                outputs.improved(self.moment)
+            if self.memory.pending and not self.exhausted:
                 self._grow(outputs)
             outputs.boundary(self)
 
     def close(self, outputs: Outputs) -> None:
         """A last row of metrics, where the clock has ended the run between two evaluations."""
-        if int(self.progress.steps):
-            self._report(self.step, outputs)
+        if int(self.progress.steps) and self._report(self.step, outputs):
+            outputs.improved(self.moment)
 
-    def _report(self, step: int, outputs: Outputs) -> None:
-        """A row of metrics."""
+    def _report(self, step: int, outputs: Outputs) -> bool:
+        """A row of metrics; whether it is the best so far."""
         self.last_row = self._row(step)
         outputs.metrics(self.last_row)
+        if self.watch is None:
+            return False
+        self.best = self.best.after(self.watch, self.last_row)
+        return self.best.step == step
 
     def _grow(self, outputs: Outputs) -> None:
         """The growth round that is pending; it stays so where it is interrupted."""
@@ -221,9 +235,17 @@ class Trainer:
         compile_ahead(coming, self.optimizer, jobs)
 
     @property
+    def exhausted(self) -> bool:
+        """Whether the patience with evaluations that do not improve has ended."""
+        patience = None if self.watch is None else self.watch.patience
+        return patience is not None and self.best.waited >= patience
+
+    @property
     def finished(self) -> bool:
         """Whether the run has come to its end."""
         table = self.timetable
+        if self.exhausted:
+            return True
         if table.total is not None:
             return self.step >= table.total
         return table.minutes is not None and self.ledger.total() >= 60 * table.minutes

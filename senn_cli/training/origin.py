@@ -227,7 +227,8 @@ def _of_weights(path: Path, kind: str) -> Origin:
     }
     run = path.parent if (path.parent / "spec.yaml").is_file() else None
     summary = {} if run is None else RunDirectory.open(run).summary() or {}
-    return _origin(path, run, summary.get("steps"), "weights", architecture, arrays)
+    step = summary.get("weights_step", summary.get("steps"))
+    return _origin(path, run, step, "weights", architecture, arrays)
 
 
 def _origin(

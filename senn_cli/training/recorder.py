@@ -87,12 +87,13 @@ class Recorder:
         if self.record.boundary and inserted:
             self._save_boundary(before.network, before.step, "before")
 
-    def end(self) -> None:
-        """After the last step."""
-        network, step = self.trainer.network, self.trainer.step
+    def end(self, network: Network) -> None:
+        """After the last step, of the network that the run ends with."""
+        step = int(network.state.step)
         if self.record.landscape:
             # From the file: the last round may have been before a resumption.
-            history = self.directory.history()
+            rounds = (event for event in self.directory.history() if "end" not in event)
+            history = [event for event in rounds if event["step"] <= step]
             last = [event for event in history if event["step"] == history[-1]["step"]]
             self._save_landscape(network, step, "end", [], _rejected(last))
         if self.record.boundary:

@@ -19,6 +19,7 @@ from senn_cli.runs.weights import load_weights
 from senn_cli.spec import Duration, Spec, dump_spec, load_spec
 from senn_cli.tracking.tracker import check_trackers
 from senn_cli.training.assemble import assemble
+from senn_cli.training.best import Best
 from senn_cli.training.branch import branch_off, require_step
 from senn_cli.training.compatible import require_compatible
 from senn_cli.training.device import choose_device
@@ -29,13 +30,15 @@ from senn_cli.training.origin import require_from_scratch
 from senn_cli.training.programs import Ledger
 from senn_cli.training.run import Run, carry_on
 from senn_cli.training.saving import (
+    bests_in,
     data_digest,
     forget_after,
     nothing_saved,
+    restored,
     set_unmarked_aside,
     store_in,
 )
-from senn_cli.training.snapshot import architecture_in, expected_arrays, moment_from
+from senn_cli.training.snapshot import Moment
 
 
 def resume_run(
@@ -170,8 +173,7 @@ def _restore(
         document = store.meta(number)
         if document.get("data") != digest:
             raise DataError("the data are not those that the run was started with")
-        expected = expected_arrays(architecture_in(document), trainer.optimizer)
-        _go_to(trainer, store.restore(number, expected), document)
+        _go_to(trainer, restored(store, number, trainer.optimizer), document)
         return document
 
     newest = newest_good(store, attempt)
@@ -183,10 +185,23 @@ def _restore(
         listener.note(f"The checkpoint of step {number} is left out: {why}")
     if newest.failed:
         listener.note(f"Going on from step {newest.step}.")
+    _require_best(directory, trainer, listener)
     return newest.value
 
 
-def _go_to(trainer: Trainer, arrays: Mapping[str, Any], document: Mapping[str, Any]) -> None:
+def _require_best(directory: RunDirectory, trainer: Trainer, listener: Listener) -> None:
+    """Forgets the best evaluation where its network has been lost, and says so."""
+    best = trainer.best
+    if best.step is None:
+        return
+    try:
+        restored(bests_in(directory.path), best.step, trainer.optimizer)
+    except RunError as error:
+        trainer.best = Best(best.metric)
+        listener.note(f"The best network so far, of step {best.step}, is lost: {error.message}")
+
+
+def _go_to(trainer: Trainer, moment: Moment, document: Mapping[str, Any]) -> None:
     """Puts `trainer` where it was when it saved these.
 
     Raises:
@@ -194,7 +209,6 @@ def _go_to(trainer: Trainer, arrays: Mapping[str, Any], document: Mapping[str, A
     """
     ledger = trainer.ledger
     try:
-        moment = moment_from(arrays, document, trainer.optimizer)
         limit = math.inf if document["limit"] is None else float(document["limit"])
         seconds = {phase: float(document["seconds"][phase]) for phase in ledger.seconds}
         total = float(document["seconds"]["total"])

@@ -33,6 +33,7 @@ from senn_cli.training.network import Network
 from senn_cli.training.optimizer import Optimizer
 from senn_cli.training.programs import Ledger
 from senn_cli.training.recorder import Recorder
+from senn_cli.training.result import result_of
 from senn_cli.training.saving import Saver, data_digest
 from senn_cli.training.snapshot import Moment
 
@@ -160,6 +161,7 @@ def _train(
         growing=saver.note_history,
         grown=saver.grown,
         round=recorder.round if recorder is not None else _no_recording,
+        improved=saver.improved,
         boundary=saver.boundary,
     )
     listener.start(_start(spec, directory, device, dataset, trainer))
@@ -169,7 +171,8 @@ def _train(
         trainer.run(outputs)
     except DivergedError:
         saver.close()
-        trackers.end(_finish(spec, directory, dataset, trainer, "diverged").summary)
+        run = _finish(spec, directory, dataset, trainer, "diverged", trainer.network)
+        trackers.end(run.summary)
         raise
     if not trainer.finished:
         saver.save(trainer.moment, wait=True)
@@ -182,11 +185,12 @@ def _train(
             )
         return _stopped(spec, directory, trainer)
     trainer.close(outputs)
-    if recorder is not None:
-        recorder.end()
-    saver.save(trainer.moment, wait=True)
+    saver.save(trainer.moment, wait=True)  # the last moment, so that the run can be made longer
     saver.close()
-    run = _finish(spec, directory, dataset, trainer, "finished")
+    network = result_of(directory, trainer, saver, listener)
+    if recorder is not None:
+        recorder.end(network)
+    run = _finish(spec, directory, dataset, trainer, "finished", network)
     trackers.end(run.summary)
     listener.end(run.summary)
     return run
@@ -238,13 +242,18 @@ def _stopped(spec: Spec, directory: RunDirectory, trainer: Trainer) -> Run:
 
 
 def _finish(
-    spec: Spec, directory: RunDirectory, dataset: Dataset, trainer: Trainer, status: str
+    spec: Spec,
+    directory: RunDirectory,
+    dataset: Dataset,
+    trainer: Trainer,
+    status: str,
+    network: Network,
 ) -> Run:
-    """Evaluates on the test part, writes weights and summary."""
-    ledger, architecture = trainer.ledger, trainer.network.architecture
+    """Evaluates `network` on the test part, writes weights and summary."""
+    ledger, architecture = trainer.ledger, network.architecture
     with ledger.phase("evaluate"):
-        loss, value = trainer.measure(on_device(dataset, dataset.test))
-    params = jax.device_get(trainer.network.state.params)
+        loss, value = trainer.measure(on_device(dataset, dataset.test), network)
+    params = jax.device_get(network.state.params)
     with ledger.phase("save"):
         save_weights(directory.path / "weights", architecture, params)
     summary = {
@@ -266,5 +275,11 @@ def _finish(
         | {"total": round(ledger.total(), 3)},
         "run_directory": str(directory.path),
     }
+    if trainer.best.step is not None:
+        summary |= {
+            "best": trainer.best.to_json(),
+            "stopped_early": trainer.exhausted,
+            "weights_step": int(network.state.step),
+        }
     directory.write_summary(summary)
     return Run(directory.path, summary, architecture, params)

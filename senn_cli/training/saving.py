@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 import zlib
 from collections.abc import Callable
@@ -9,26 +10,55 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from senn_cli.data.dataset import Dataset
 from senn_cli.errors import RunError
 from senn_cli.runs import layout
+from senn_cli.runs.arrays import host_copies
 from senn_cli.runs.checkpoints import CheckpointStore
 from senn_cli.runs.directory import RunDirectory
-from senn_cli.runs.keep import KeepRules
+from senn_cli.runs.keep import KeepRules, best_moments
+from senn_cli.runs.layout import BEFORE_GROWTH, BEST, CHECKPOINTS
 from senn_cli.spec.checkpoints import CheckpointsSpec
 from senn_cli.training.loop import Trainer
-from senn_cli.training.snapshot import Moment, arrays_of, document_of
+from senn_cli.training.network import Network
+from senn_cli.training.optimizer import Optimizer
+from senn_cli.training.snapshot import (
+    Moment,
+    architecture_in,
+    arrays_of,
+    document_of,
+    expected_arrays,
+    moment_from,
+)
 
-CHECKPOINTS = "checkpoints"
-BEFORE_GROWTH = "checkpoints-before-growth"
+_log = logging.getLogger(__name__)
 
 
 def store_in(directory: Path, spec: CheckpointsSpec, per_epoch: int) -> CheckpointStore:
     """The checkpoints in a run directory, kept by the rules of the spec."""
     every = None if spec.keep_every is None else spec.keep_every.in_steps(per_epoch)
-    rules = KeepRules(spec.keep, every, spec.best is not None, spec.maximise)
-    return CheckpointStore(directory / CHECKPOINTS, rules)
+    return CheckpointStore(directory / CHECKPOINTS, KeepRules(spec.keep, every))
+
+
+def bests_in(directory: Path) -> CheckpointStore:
+    """The best moments in a run directory: of every checkpoint the one that was the best then."""
+    return CheckpointStore(directory / BEST, None)
+
+
+def restored(store: CheckpointStore, step: int, optimizer: Optimizer) -> Moment:
+    """The moment that was saved at a step, on the device.
+
+    Raises:
+      RunError: there is none, or it is damaged.
+    """
+    document = store.meta(step)
+    arrays = store.restore(step, expected_arrays(architecture_in(document), optimizer))
+    try:
+        return moment_from(arrays, document, optimizer)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RunError(f"the checkpoint's document is damaged: {error!r}") from error
 
 
 def nothing_saved(store: CheckpointStore) -> bool:
@@ -50,22 +80,19 @@ def set_unmarked_aside(store: CheckpointStore) -> list[int]:
 
 
 def forget_after(directory: Path, step: int) -> None:
-    """Removes moments before growth that come after `step`, and what killed saves left of some.
+    """Removes moments beside the checkpoints that come after `step`, and what kills left of some.
 
     The run goes on from `step`, perhaps in another way than before.
 
     Raises:
       RunError: they cannot be removed.
     """
-    store = CheckpointStore(directory / BEFORE_GROWTH, KeepRules())
-    store.clean()
-    for later in store.steps():
-        if later > step:
-            path = layout.step_path(store.directory, later)
-            try:
-                layout.remove(path)
-            except OSError as error:
-                raise RunError(f"{path} cannot be removed: {error.strerror or error}") from error
+    for place in (BEFORE_GROWTH, BEST):
+        store = CheckpointStore(directory / place, None)
+        store.clean()
+        for later in store.steps():
+            if later > step:
+                store.remove(later)
 
 
 def data_digest(dataset: Dataset) -> str:
@@ -98,6 +125,8 @@ class Saver:
         self.store = store_in(directory.path, spec, per_epoch)
         # A round's two moments have the same step, so those before it have a store of their own.
         self.before = CheckpointStore(directory.path / BEFORE_GROWTH, KeepRules(spec.keep))
+        self.bests = bests_in(directory.path)
+        self.unsaved: tuple[int, dict[str, NDArray[Any]], dict[str, Any]] | None = None
         self.clock = clock
         self.saved_at = clock()
         self.history_size = 0
@@ -122,27 +151,67 @@ class Saver:
                 self.before.save(before.step, arrays_of(before), document)
             self.save(after)
 
+    def improved(self, moment: Moment) -> None:
+        """Keeps a copy of the best moment so far; it is written before the next checkpoint is.
+
+        A checkpoint's best is then always on the disk, and a run that improves at every evaluation
+        writes no more often than it saves itself.
+        """
+        with self.trainer.ledger.phase("save"):
+            self.unsaved = (moment.step, host_copies(arrays_of(moment)), self._document(moment))
+
     def save(self, moment: Moment, *, wait: bool = False) -> None:
         """Saves `moment`; returns when its arrays are copied, or with `wait` when it is on disk.
 
         Raises:
           RunError: an earlier save has failed, or with `wait` this one.
         """
-        row = self.trainer.last_row
-        metric = row.get(self.spec.best or "") if row.get("step") == moment.step else None
         with self.trainer.ledger.phase("save"):
-            document = self._document(moment)
-            self.store.save(moment.step, arrays_of(moment), document, metric=metric, wait=wait)
+            self._save_best()
+            document, arrays = self._document(moment), arrays_of(moment)
+            self.store.save(moment.step, arrays, document, first=self.bests.wait, wait=wait)
         self.saved_at = self.clock()
 
+    def best_network(self) -> Network:
+        """The network of the best evaluation, which a checkpoint that is on disk relies on.
+
+        Raises:
+          RunError: it is damaged.
+        """
+        step = self.trainer.best.step
+        assert step is not None
+        return restored(self.bests, step, self.trainer.optimizer).network
+
     def close(self) -> None:
-        """Waits for the last save; RunError if it has failed."""
+        """Has the best moment reach the disk and waits for the last save; RunError if one fails."""
+        self._save_best()
         self.before.close()
+        self.bests.close()
         self.store.close()
+        self._forget_bests()
 
     def note_history(self) -> None:
         """Remembers how long the history is before a round's events are written."""
         self.history_size = self.directory.sizes()["history"]
+
+    def _save_best(self) -> None:
+        """Starts to write the best moment, where it is not on disk yet."""
+        self.store.wait()  # its thread may be waiting for the best moment before
+        self._forget_bests()
+        if self.unsaved is not None:
+            step, arrays, document = self.unsaved
+            self.bests.save(step, arrays, document)
+            self.unsaved = None
+
+    def _forget_bests(self) -> None:
+        """Removes those of no checkpoint. A failure costs disk space alone, so it ends no run."""
+        try:
+            saved = self.bests.steps()
+            steps = {*self.store.steps(), *self.before.steps(), *saved[-1:]}
+            for step in set(saved) - best_moments(saved, steps):
+                self.bests.remove(step)
+        except RunError as error:
+            _log.warning("old best moments could not be removed: %s", error.message)
 
     def _document(self, moment: Moment) -> dict[str, Any]:
         sizes, ledger = self.directory.sizes(), self.trainer.ledger

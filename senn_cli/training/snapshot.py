@@ -8,7 +8,7 @@ types of all arrays follow from it, so that nothing is ever restored into the wr
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import jax
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from senn_cli.errors import RunError
 from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json, initial_parameters
+from senn_cli.training.best import Best
 from senn_cli.training.memory import GrowthMemory
 from senn_cli.training.network import Network, new_network, on_device
 from senn_cli.training.optimizer import Optimizer
@@ -32,11 +33,13 @@ class Moment:
       network: architecture and training state.
       progress: sums since the last row of metrics.
       memory: what growth remembers.
+      best: the best evaluation so far.
     """
 
     network: Network
     progress: Progress
     memory: GrowthMemory
+    best: Best = field(default_factory=Best)
 
     @property
     def step(self) -> int:
@@ -50,10 +53,11 @@ def arrays_of(moment: Moment) -> dict[str, Any]:
 
 
 def document_of(moment: Moment) -> dict[str, Any]:
-    """What belongs to the arrays: architecture and growth memory, as JSON has them."""
+    """What belongs to the arrays, as JSON has it: architecture, growth memory, best evaluation."""
     return {
         "architecture": moment.network.architecture.to_json(),
         "growth": asdict(moment.memory),
+        "best": asdict(moment.best),
     }
 
 
@@ -93,7 +97,8 @@ def moment_from(
     leaves = [arrays[_name(path)] for path, _ in paths]
     state, progress = jax.tree.unflatten(structure, leaves)
     memory = GrowthMemory(**document["growth"])
-    return Moment(on_device(architecture, state), jax.device_put(progress), memory)
+    best = Best(**document.get("best", {}))  # older checkpoints have none
+    return Moment(on_device(architecture, state), jax.device_put(progress), memory, best)
 
 
 def _blank(architecture: AnyArchitecture, optimizer: Optimizer) -> tuple[TrainState, Progress]:

@@ -56,6 +56,17 @@ def test_what_the_cache_spared() -> None:
     assert rows["compilations"] == "1,017, 12 of them from the cache"
 
 
+def test_the_best_evaluation_and_an_early_stop() -> None:
+    best = {"metric": "validation_loss", "step": 1100, "value": 0.21934}
+    found = dict(result_rows(SUMMARY | {"best": best, "stopped_early": True, "weights_step": 1100}))
+    assert found["status"] == "finished, stopped early"
+    told = "validation_loss 0.2193 at step 1,100"
+    assert found["best"] == f"{told}, whose weights the run ends with"
+    kept = SUMMARY | {"best": best, "stopped_early": False, "weights_step": 1200}
+    assert dict(result_rows(kept))["best"] == told
+    assert dict(result_rows(kept))["status"] == "finished"
+
+
 def test_shares_of_the_time() -> None:
     assert second_rows({**SECONDS, "total": 20.0}) == [
         ("train", "10.0", "50.0%"),

@@ -51,6 +51,25 @@ def test_an_older_checkpoint_gives_the_sizes_of_inputs_and_outputs_alone(tmp_pat
     ]
 
 
+def test_a_run_that_ends_with_its_best_network_has_the_architecture_of_that(
+    tmp_path: Path,
+) -> None:
+    end = {"metric": "train_loss", "step": 10, "value": 0.5, "stopped": True, "restored": True}
+    ending = event(30, [2], reason="stopped", end=end)
+    run = run_directory(tmp_path, history=[added(20, [3], 0, 0.1), ending])
+    checkpoint(run, 30, [(3, 8)])
+    weights(run, [(2, 8)], inputs=3, outputs=2)
+    record = read_record(run)
+    assert [e["step"] for e in record.history] == [20]  # it is no decision
+    found = shape(record)
+    assert (found.source, found.step) == ("weights", 10)
+    assert [r.width for r in found.rows] == [2, 2]
+    # A run that was stopped without restoring anything has the last one.
+    ending["end"] = end | {"restored": False}
+    (run / "history.jsonl").write_text(json.dumps(ending) + "\n")
+    assert shape(read_record(run)).source == "checkpoint"
+
+
 def test_a_larger_capacity_is_news_too(tmp_path: Path) -> None:
     enlarged = event(20, [2], "enlarge_capacity", layer=0, capacity=16, capacities=[16])
     run = run_directory(tmp_path, history=[enlarged])

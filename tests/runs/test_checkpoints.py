@@ -66,7 +66,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("written") / "checkpoints"
     with CheckpointStore(path, KeepRules()) as store:
         for step in (10, 20, 30):
-            store.save(step, content(step), {"seed": step}, metric=1 / step)
+            store.save(step, content(step), {"seed": step})
     return path
 
 
@@ -154,18 +154,18 @@ def test_other_byte_orders_become_the_machines(store: CheckpointStore) -> None:
 
 def test_meta_comes_back(store: CheckpointStore) -> None:
     meta = {"seed": 3, "architecture": {"hidden": [{"width": 2}]}, "names": ["ä", None], "x": 0.1}
-    store.save(4, content(4), {**meta, "limit": math.inf}, metric=0.5, wait=True)
+    store.save(4, content(4), {**meta, "limit": math.inf}, wait=True)
     assert store.meta(4) == {**meta, "limit": None}
 
 
 def test_the_files(store: CheckpointStore) -> None:
-    store.save(4, content(4), {"seed": 3}, metric=math.nan, wait=True)
+    store.save(4, content(4), {"seed": 3}, wait=True)
     assert sorted(os.listdir(store.directory)) == ["4"]
     assert sorted(os.listdir(store.directory / "4")) == ["arrays", "complete", "meta.json"]
     document = json.loads((store.directory / "4" / "meta.json").read_bytes())
     table = document.pop("arrays")
     assert document.pop("senn")
-    assert document == {"format": 1, "step": 4, "metric": None, "meta": {"seed": 3}}
+    assert document == {"format": 1, "step": 4, "meta": {"seed": 3}}
     assert table["params/map_0/kernel"]["shape"] == [30, 20]
     assert table["params/map_0/kernel"]["dtype"] == "float32"
     assert table["step"]["shape"] == []
@@ -319,17 +319,30 @@ left_open.save(9, {"a/b": np.ones(100)}, {})
 
 
 def test_the_rules_are_applied_after_every_save(tmp_path: Path) -> None:
-    rules = KeepRules(keep=2, keep_every_steps=40, best=True, maximise=True)
-    accuracy = {10: 0.1, 20: 0.9, 30: 0.5, 40: None, 50: 0.6, 60: 0.7, 70: 0.2}
-    with CheckpointStore(tmp_path, rules) as store:
-        for step, metric in accuracy.items():
-            store.save(step, content(step), {}, metric=metric)
-    assert store.steps() == (20, 40, 60, 70)
-    # The best is known from the files to whoever goes on.
-    with CheckpointStore(tmp_path, KeepRules(keep=1, best=True, maximise=True)) as again:
-        again.save(80, content(80), {}, metric=0.8)
-    assert again.steps() == (20, 80)
-    check(again, 20)
+    with CheckpointStore(tmp_path, KeepRules(keep=2, keep_every_steps=40)) as store:
+        for step in range(10, 80, 10):
+            store.save(step, content(step), {})
+    assert store.steps() == (40, 60, 70)
+    with CheckpointStore(tmp_path, None) as again:
+        again.save(80, content(80), {})
+    assert again.steps() == (40, 60, 70, 80)
+    again.remove(60)
+    assert again.steps() == (40, 70, 80)
+    check(again, 40)
+
+
+def test_what_a_checkpoint_relies_on_comes_first(tmp_path: Path) -> None:
+    seen = []
+    with CheckpointStore(tmp_path, KeepRules()) as store:
+        store.save(1, content(1), {}, first=lambda: seen.append(os.listdir(tmp_path)))
+    assert seen == [[]]  # nothing was written before
+
+    def fails() -> None:
+        raise RunError("the other could not be saved")
+
+    with pytest.raises(RunError, match=r"step 2 could not be saved .*: the other could"):
+        store.save(2, content(2), {}, first=fails, wait=True)
+    assert store.steps() == (1,)
 
 
 def test_a_step_that_is_there_is_left_alone(three: CheckpointStore) -> None:
@@ -493,13 +506,6 @@ def test_another_step(three: CheckpointStore) -> None:
     (three.directory / "30").rename(three.directory / "31")
     with pytest.raises(RunError, match=r"meta\.json is of step 30, not of 31"):
         three.meta(31)
-
-
-def test_a_damaged_one_is_the_best_of_none(three: CheckpointStore) -> None:
-    (three.directory / "30" / "meta.json").write_text("{")
-    store = CheckpointStore(three.directory, KeepRules(keep=1, best=True))
-    store.save(40, content(40), {}, metric=2.0, wait=True)
-    assert store.steps() == (20, 40)
 
 
 DAMAGE = """

@@ -37,7 +37,6 @@ def test_defaults() -> None:
     assert spec.keep == 3
     assert spec.best is None
     assert spec.keep_every is None
-    assert not spec.maximise
 
 
 def test_switched_off_and_on() -> None:
@@ -58,14 +57,6 @@ def test_switched_off_and_on() -> None:
 )
 def test_any_unit_between_checkpoints(text: str, every: Duration) -> None:
     assert section(text).every == every
-
-
-@pytest.mark.parametrize(
-    ("best", "maximise"),
-    [("train_loss", False), ("validation_loss", False), ("validation_accuracy", True)],
-)
-def test_the_best_is_the_largest_accuracy_or_the_smallest_loss(best: str, maximise: bool) -> None:
-    assert section(f"{{best: {best}}}").maximise is maximise
 
 
 def test_every_option_is_written_and_read_again() -> None:

@@ -281,7 +281,12 @@ def test_every_default_is_written() -> None:
     assert value["optimizer"]["learning_rate"] == 0.3
     assert value["expansion"]["threshold"] == 7e-3
     assert value["expansion"]["every"] == {"epochs": 1}
-    assert value["training"] == {"epochs": 20, "batch_size": "auto", "evaluate": {"epochs": 1}}
+    assert value["training"] == {
+        "epochs": 20,
+        "batch_size": "auto",
+        "evaluate": {"epochs": 1},
+        "stop": None,
+    }
 
 
 def _fields(schema: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

@@ -21,6 +21,7 @@ from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.keep import KeepRules
 from senn_cli.spec import Spec, parse_spec
 from senn_cli.training.assemble import assemble
+from senn_cli.training.best import Best
 from senn_cli.training.loop import Trainer
 from senn_cli.training.programs import Ledger
 from senn_cli.training.saving import (
@@ -106,30 +107,26 @@ def test_only_when_asked(tmp_path: Path) -> None:
 
 
 def test_the_rules_of_the_spec(tmp_path: Path) -> None:
-    text = "checkpoints={keep: 2, keep_every: 2 epochs, best: validation_accuracy}"
+    text = "checkpoints={keep: 2, keep_every: 2 epochs}"
     spec = parse_spec(SMALL, overrides=[text])
     store = store_in(tmp_path, spec.checkpoints, per_epoch=3)
-    assert store.rules == KeepRules(2, 6, best=True, maximise=True)
+    assert store.rules == KeepRules(2, 6)
     assert store.directory == tmp_path / "checkpoints"
 
 
 def test_what_stands_beside_the_arrays(tmp_path: Path) -> None:
     run = scene(tmp_path / "run", "checkpoints={best: validation_loss}", "seed=5")
     run.directory.append_metrics({"step": 3})
-    run.trainer.last_row = {"step": 3, "validation_loss": 0.5}
+    run.trainer.best = Best("validation_loss", 2, 0.1 + 0.2, 0.5, 1)
     run.saver.save(run.at(3), wait=True)
-    found = meta(run.saver.store, 3)
-    assert found["metric"] == 0.5
-    inner = found["meta"]
+    inner = meta(run.saver.store, 3)["meta"]
+    assert Best(**inner["best"]) == run.trainer.best
     assert (inner["seed"], inner["data"]) == (5, "digest")
     assert (inner["metrics_bytes"], inner["history_bytes"]) == (len('{"step": 3}\n'), 0)
     assert inner["limit"] == run.trainer.limit >= 100
     assert inner["architecture"]["hidden"][0]["width"] == 3
     assert inner["growth"] == {"last_layer_step": None, "accepted": 0, "pending": False}
     assert inner["seconds"].keys() == {*run.trainer.ledger.seconds, "total"}
-    # An older row says nothing of this step.
-    run.saver.save(run.at(4), wait=True)
-    assert meta(run.saver.store, 4)["metric"] is None
 
 
 def test_before_and_after_growth(tmp_path: Path) -> None:
@@ -147,6 +144,30 @@ def test_before_and_after_growth(tmp_path: Path) -> None:
     assert (earlier["history_bytes"], later["history_bytes"]) == (row, 2 * row)
     assert (earlier["growth"]["pending"], later["growth"]["pending"]) == (True, False)
     assert (earlier["growth"]["accepted"], later["growth"]["accepted"]) == (0, 1)
+
+
+def test_the_best_moment_is_written_with_the_next_checkpoint(tmp_path: Path) -> None:
+    run = scene(tmp_path / "run", "checkpoints={every: 10 steps, keep: 1}")
+    bests = run.saver.bests
+
+    def improved(step: int) -> None:
+        run.saver.improved(run.at(step))
+
+    for step in (1, 2, 3):  # no more often than the run saves itself
+        improved(step)
+        assert run.boundary(step) == ()
+        assert bests.steps() == ()
+    assert run.boundary(10) == (10,)
+    assert bests.steps() == (3,)
+    improved(12)
+    assert run.boundary(20) == (20,)
+    assert bests.steps() == (3, 12)  # that of step 10, until the checkpoint of 20 is whole
+    assert run.boundary(30) == (30,)
+    assert bests.steps() == (12,)
+    improved(31)
+    run.saver.close()  # the run ends, perhaps as it has diverged
+    assert bests.steps() == (12, 31)
+    assert meta(bests, 31)["meta"].keys() == meta(run.saver.store, 30)["meta"].keys()
 
 
 def test_growth_is_not_saved_unless_asked(tmp_path: Path) -> None:

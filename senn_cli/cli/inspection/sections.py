@@ -41,6 +41,10 @@ def head(record: Record) -> list[Line]:
     ]
     if at_end and summary:
         rows.append(("test", tested(summary)))
+    if record.ending is not None:
+        rows.append(("end", record.ending["reason"]))
+    elif at_end and summary.get("best"):
+        rows.append(("best", best(summary)))
     if known:
         rows.append((f"step {known['step']}", ", ".join(measures(known))))
     rows += [("from", _origin(found)) for found in origins(record.path)]
@@ -75,6 +79,14 @@ def tested(summary: Mapping[str, object]) -> str:
         if isinstance(value, int | float):
             texts.append(f"{key} {value:{form}}")
     return ", ".join(texts)
+
+
+def best(summary: Mapping[str, Any]) -> str:
+    """The best evaluation of a run that watched for it, and whether the run ends with it."""
+    found = summary["best"]
+    told = f"{found['metric']} {found['value']:.4g} at step {found['step']:,}"
+    restored = summary.get("weights_step") == found["step"]
+    return f"{told}, whose weights the run ends with" if restored else told
 
 
 def _resumption(row: dict[str, object]) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 from senn_cli.cli.inspection import sections
 from senn_cli.cli.inspection.screen import Line, Screen
 from senn_cli.report.record import read_record
-from tests.handmade import inserted, record, row, run_directory
+from tests.handmade import event, inserted, record, row, run_directory
 
 WIDE = Screen(1000, "utf-8")
 
@@ -40,6 +40,18 @@ def test_the_heading_tells_where_a_run_comes_from(tmp_path: Path) -> None:
     assert lines[0] == "run        [red]é"
     assert "resumed    at step 10, 2026-01-01, branched from /runs/one, with a=b" in lines
     assert lines[-1] == f"directory  {run}"
+
+
+def test_the_heading_tells_the_best_evaluation_and_why_a_run_ended(tmp_path: Path) -> None:
+    best = {"metric": "train_loss", "step": 10, "value": 0.5}
+    summary = {"status": "finished", "steps": 30, "best": best, "weights_step": 30}
+    run = run_directory(tmp_path / "a", summary=summary, metrics=[row(30, [2])])
+    assert "best       train_loss 0.5 at step 10" in texts(sections.head(read_record(run)))
+    end = event(30, [2], reason="stopped, as it should", end=best | {"restored": False})
+    run = run_directory(tmp_path / "b", summary=summary, history=[end])
+    lines = texts(sections.head(read_record(run)))
+    assert "end        stopped, as it should" in lines
+    assert not any(line.startswith("best ") for line in lines)
 
 
 def test_the_result_is_left_out_before_the_end(tmp_path: Path) -> None:
