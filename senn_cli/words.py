@@ -24,3 +24,11 @@ def hidden_units(widths: Sequence[int], unit: str) -> str:
     if len(widths) <= 1:
         return plural(sum(widths), f"hidden {unit}")
     return f"{'-'.join(map(str, widths))} hidden {unit}s"
+
+
+def in_bytes(count: int) -> str:
+    """Bytes with a unit, in powers of ten: `12.3 MB`."""
+    for unit, factor in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= factor:
+            return f"{count / factor:,.1f} {unit}"
+    return f"{count} B"
