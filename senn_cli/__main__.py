@@ -1,5 +1,29 @@
-"""`python -m senn_cli` is the command `senn`."""
+"""The command `senn`, as the script of that name and as `python -m senn_cli` start it.
 
-from senn_cli.cli.app import main
+What has to be there from the first moment comes before anything large is imported.
+"""
 
-main()
+from __future__ import annotations
+
+import sys
+
+TRAINING = ("demo", "train", "resume", "transfer")
+"""Verbs that a signal ends with an exit code of their own."""
+
+
+def main() -> None:
+    """Runs the command line and ends the process with its exit code."""
+    from senn_cli.training.interruption import end_at_signals
+
+    if sys.argv[1:2] and sys.argv[1] in TRAINING:
+        end_at_signals()
+    from senn_cli.cli.streams import secure
+
+    secure()
+    from senn_cli.cli.app import main as run
+
+    run()
+
+
+if __name__ == "__main__":
+    main()

@@ -69,6 +69,20 @@ class RunError(SennError):
     title = "Run"
 
 
+class OutputError(SennError):
+    """Standard output that cannot be written.
+
+    Args:
+      gone: its reader has ended, as `head` does: nobody waits for the rest, or for a message.
+    """
+
+    title = "Output"
+
+    def __init__(self, message: str, *, gone: bool = False) -> None:
+        super().__init__(message, hint="What was to be written there is lost.")
+        self.gone = gone
+
+
 class DivergedError(SennError):
     """A loss, score or parameter that is no longer finite."""
 

@@ -178,8 +178,8 @@ def _pause(place: Path, phase: str, count: int) -> None:
 
     enter, seen = Ledger.phase, [0]
 
-    def pausing(self: Ledger, name: str) -> Any:
-        context = enter(self, name)
+    def pausing(self: Ledger, name: str, what: str = "") -> Any:
+        context = enter(self, name, what)
         if name == phase:
             seen[0] += 1
             if seen[0] == count:

@@ -165,7 +165,7 @@ class Heard(Silent):
     notes: list[str] = field(default_factory=list)
     entered: dict[str, int] = field(default_factory=dict)
 
-    def phase(self, name: str) -> None:
+    def phase(self, name: str, what: str = "") -> None:
         self.entered[name] = count = self.entered.get(name, 0) + 1
         if self.at == (name, count):
             os.kill(os.getpid(), self.number)

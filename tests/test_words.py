@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
-from senn_cli.words import hidden_units, plural
+from senn_cli.words import hidden_units, plural, quoted
 
 
 @pytest.mark.parametrize(
@@ -38,3 +40,12 @@ def test_other_plurals() -> None:
 )
 def test_no_network_has_none_hidden_neurons(widths: list[int], text: str) -> None:
     assert hidden_units(widths, "neuron") == text
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [("runs/a-1", "runs/a-1"), ("größe", "größe"), ("a b", "'a b'"), ("$x", "'$x'"), ("", "''")],
+)
+def test_quoted(word: str, text: str) -> None:
+    assert quoted(word) == text
+    assert shlex.split(quoted(word)) == [word]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -29,7 +31,20 @@ from senn_cli.cli import (
     validate,
 )
 from senn_cli.cli.help import Verb, Verbs
-from senn_cli.errors import SennError
+from senn_cli.cli.words import printable_lines
+from senn_cli.errors import OutputError, SennError
+
+
+@contextmanager
+def _printable_usage() -> Iterator[None]:
+    """Typer's own errors quote the command line: what could steer the terminal is replaced."""
+    try:
+        yield
+    except Exception as error:
+        # Their class has no public name.
+        if hasattr(error, "format_message") and isinstance(getattr(error, "message", None), str):
+            error.message = printable_lines(error.message)  # type: ignore[attr-defined]
+        raise
 
 
 class _Group(Verbs):
@@ -38,12 +53,29 @@ class _Group(Verbs):
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Parses the arguments and runs the command."""
         console.plain_help()
-        return super().main(*args, **kwargs)
+        try:
+            try:
+                return super().main(*args, **kwargs)
+            finally:
+                if sys.stdout is not None:
+                    sys.stdout.flush()  # what cannot be written is an error while we can tell it
+        except OutputError as error:
+            if not error.gone:
+                console.show_error(error)
+            sys.exit(error.exit_code)
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Parses the arguments before the verb."""
+        with _printable_usage():
+            return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: Any) -> Any:
         """Runs the command."""
         try:
-            return super().invoke(ctx)
+            with _printable_usage():
+                return super().invoke(ctx)
+        except OutputError:
+            raise
         except SennError as error:
             console.show_error(error)
             raise typer.Exit(error.exit_code) from error

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import IO, TYPE_CHECKING, Literal, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,6 +32,14 @@ def is_terminal(stream: TextIO) -> bool:
 def is_styled(stream: TextIO) -> bool:
     """Whether the stream may get colours and other escape sequences."""
     return is_terminal(stream) and not os.environ.get("NO_COLOR")
+
+
+def encoding_of(stream: IO[str]) -> str:
+    """What the stream can show."""
+    # There Python writes UTF-8 all the same, but a terminal would not show it.
+    if os.environ.get("LC_ALL") in ("C", "POSIX"):
+        return "ascii"
+    return getattr(stream, "encoding", None) or "utf-8"
 
 
 def _console(stream: TextIO) -> Console:
@@ -67,17 +75,18 @@ def show_panel(console: Console, title: str, message: str, *, style: str = "none
     Args:
       console: where to.
       title: the heading, printed as it is.
-      message: one or more lines, printed as they are.
+      message: one or more lines; what could steer the terminal is replaced.
       style: of the border, such as `red`.
     """
     from rich.panel import Panel
     from rich.text import Text
 
-    body = Text(message, overflow="fold")
+    from senn_cli.cli.words import printable, printable_lines
+
+    body = Text(printable_lines(message, console.encoding), overflow="fold")
+    head = Text(printable(title, console.encoding))
     wide = console.is_terminal
-    console.print(
-        Panel(body, title=Text(title), title_align="left", border_style=style, expand=wide)
-    )
+    console.print(Panel(body, title=head, title_align="left", border_style=style, expand=wide))
 
 
 def show_error(error: SennError) -> None:
@@ -91,20 +100,24 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: st
 
     Args:
       columns: the headings.
-      rows: one value a column; numbers stand on the right.
+      rows: one value a column; numbers stand on the right. In texts, what could steer the terminal
+        is replaced.
       title: a heading above all.
     """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
+    from senn_cli.cli.words import printable
+
     listed = [list(row) for row in rows]
     made = Table(box=box.SIMPLE_HEAD, title=Text(title) if title else None, title_justify="left")
     for index, name in enumerate(columns):
         numbers = bool(listed) and all(isinstance(row[index], int | float) for row in listed)
-        made.add_column(Text(name), justify="right" if numbers else "left", overflow="fold")
+        side: Literal["left", "right"] = "right" if numbers else "left"
+        made.add_column(Text(printable(name)), justify=side, overflow="fold")
     for row in listed:
-        made.add_row(*(Text(str(value)) for value in row))
+        made.add_row(*(Text(printable(str(value))) for value in row))
     return made
 
 

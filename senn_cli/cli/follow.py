@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -66,6 +66,9 @@ def write(content: bytes) -> None:
 def follow(action: Callable[[Listener], Run], *, quiet: bool) -> None:
     """Runs `action` under a live view and prints the summary, or with `quiet` the directory.
 
+    The view says its first word before anything is imported that `action` imports: JAX takes
+    seconds.
+
     Raises:
       SennError: as `action` does; a divergence also names the run directory.
     """
@@ -73,9 +76,12 @@ def follow(action: Callable[[Listener], Run], *, quiet: bool) -> None:
     from senn_cli.cli.live import make_listener
     from senn_cli.cli.summary import print_summary
     from senn_cli.cli.words import printable
+    from senn_cli.runs.directory import how_to_go_on
+    from senn_cli.words import quoted
 
     view = None if quiet else make_listener(console.stderr())
     watch = _Watch(view)
+    watch.phase("import")
     try:
         run = action(watch)
     except DivergedError as error:
@@ -92,11 +98,15 @@ def follow(action: Callable[[Listener], Run], *, quiet: bool) -> None:
         watch.close()
     if quiet:
         write(os.fsencode(run.path) + b"\n")
-    elif run.summary["status"] == "finished":
+        return
+    if run.summary["status"] == "finished":
         print_summary(run.summary, console.stdout())
+        for verb in ("inspect", "report"):
+            watch.note(f"next: senn {verb} {quoted(run.path)}")
     else:
-        text = f"Stopped at step {run.summary['steps']}; go on with: senn resume {run.path}"
-        console.stdout().print(printable(text), soft_wrap=True, markup=False, highlight=False)
+        to = console.stdout()
+        text = f"Stopped at step {run.summary['steps']}. {how_to_go_on(run.path)}"
+        to.print(printable(text, to.encoding), soft_wrap=True)
 
 
 class _Watch:
@@ -118,21 +128,29 @@ class _Watch:
         self.directory = start.run_directory
         self._view.start(start)
 
-    def phase(self, name: str) -> None:
+    def phase(self, name: str, what: str = "") -> None:
         """Passed on."""
-        self._view.phase(name)
+        self._view.phase(name, what)
+
+    def step(self, step: int) -> None:
+        """Passed on."""
+        self._view.step(step)
 
     def metrics(self, row: Mapping[str, Any]) -> None:
         """Passed on."""
         self._view.metrics(row)
 
-    def event(self, event: Mapping[str, Any]) -> None:
+    def round(self, events: Sequence[Mapping[str, Any]]) -> None:
         """Passed on."""
-        self._view.event(event)
+        self._view.round(events)
 
     def note(self, text: str) -> None:
         """Passed on."""
         self._view.note(text)
+
+    def interrupted(self) -> None:
+        """Passed on."""
+        self._view.interrupted()
 
     def end(self, summary: Mapping[str, Any]) -> None:
         """Passed on."""

@@ -1,16 +1,14 @@
-"""What a person sees of a running training: a live view on a terminal, plain lines elsewhere.
+"""What a person sees of a running training on a terminal: a few lines that are redrawn in place.
 
 Everything goes to the console that is given (standard error, so that standard output stays free
-for results). The live view is three or four lines that are redrawn in place; growth events are
-printed above it and stay. A log gets one dated line now and then, without any control sequence.
+for results). Growth rounds are printed above the view and stay.
 """
 
 from __future__ import annotations
 
-import datetime
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -19,11 +17,19 @@ from rich.progress_bar import ProgressBar
 from rich.segment import Segment
 from rich.text import Text
 
-from senn_cli.cli.words import duration, growth, measures, printable, widths
+from senn_cli.cli.console import encoding_of
+from senn_cli.cli.doing import Doing
+from senn_cli.cli.log import Plain
+from senn_cli.cli.remaining import Remaining
+from senn_cli.cli.words import duration, grown, measures, opening, printable, score_sign
+from senn_cli.report.spark import ASCII, BLOCKS, resample, spark
 from senn_cli.training.listener import Listener, Start
+from senn_cli.words import hidden_units, plural
 
-PLAIN_INTERVAL = 10.0
-"""Least number of seconds between two lines of metrics in a log."""
+MOST_ROWS = 8
+"""Lines of bars at most; more layers than that stand side by side."""
+
+_FEWEST = 8  # columns of a bar or a sparkline; with fewer there is none
 
 
 class View(Listener, Protocol):
@@ -59,11 +65,13 @@ class Terminal:
         refresh: float = 4.0,
     ) -> None:
         self._console = console
+        self._encoding = encoding_of(console.file)
         self._clock = clock
         self._began = clock()
         self._start: Start | None = None
         self._row: Mapping[str, Any] = {}
-        self._phase = ""
+        self._scores: list[tuple[float, float | None]] = []
+        self._doing, self._remaining = Doing(clock), Remaining(clock)
         # `transient`: nothing of the view stays, since the summary follows it.
         self._live = Live(
             self,
@@ -74,37 +82,55 @@ class Terminal:
             # What others print to a piped standard output is theirs, not the terminal's.
             redirect_stdout=sys.stdout.isatty(),
         )
+        self._closed = False
 
     def start(self, start: Start) -> None:
-        """Shows the heading and starts redrawing."""
+        """Shows the heading and what is known of the network."""
         self._began = self._clock()
         self._start = start
         self._row = {"step": start.step, "hidden": start.hidden}
+        self._doing.programs, self._doing.kept = start.programs, start.kept
+        self._remaining.start(start.step, start.total_steps, start.steps_per_epoch)
         for line in opening(start):
             self._print(line, style="bold")
-        self._live.start(refresh=True)
+        self._open()
 
-    def phase(self, name: str) -> None:
-        """Shows what the loop is doing."""
-        self._phase = name
-        self._refresh()
+    def phase(self, name: str, what: str = "") -> None:
+        """Shows what the run is doing."""
+        self._doing.phase(name, what)
+        self._remaining.phase(name)
+        if not self._closed:
+            self._open()
+
+    def step(self, step: int) -> None:
+        """Moves the bar."""
+        self._remaining.reached(step)
+        self._row = {**self._row, "step": step}
 
     def metrics(self, row: Mapping[str, Any]) -> None:
         """Shows the newest numbers; what a row does not tell stays as it was."""
         news = {key: value for key, value in row.items() if value is not None}
         self._row = {**self._row, **news}
+        if news.get("eta") is not None:
+            self._scores.append((int(self._row["step"]), news["eta"]))
         self._refresh()
 
-    def event(self, event: Mapping[str, Any]) -> None:
-        """Prints an accepted growth event above the view."""
-        if event.get("accepted"):
-            self._print(growth(event), style="green")
-            if event.get("hidden") is not None:
+    def round(self, events: Sequence[Mapping[str, Any]]) -> None:
+        """Prints what a growth round has changed above the view."""
+        line = grown(events)
+        if line is not None:
+            self._print(line, style="green")
+        for event in events:
+            if event.get("accepted") and event.get("hidden") is not None:
                 self._row = {**self._row, "hidden": event["hidden"]}
 
     def note(self, text: str) -> None:
         """Prints a sentence above the view."""
         self._print(text, style="yellow")
+
+    def interrupted(self) -> None:
+        """Says when the run will stop."""
+        self.note(self._doing.stopping)
 
     def end(self, summary: Mapping[str, Any]) -> None:
         """Removes the view; the summary is printed elsewhere."""
@@ -112,133 +138,82 @@ class Terminal:
 
     def close(self) -> None:
         """Removes the view."""
+        self._closed = True
         self._live.stop()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Draws the view in at most the width that the terminal has at this moment."""
-        if self._start is None:
-            return
-        width = min(options.max_width, 100)
-        step, total = int(self._row.get("step") or 0), self._start.total_steps
+        """Draws the view in the width that the terminal has at this moment."""
+        width, total = options.max_width, self._start.total_steps if self._start else None
+        step = int(self._row.get("step") or 0)
         if total:
             # rich draws the bar with `-` where the encoding has no line characters.
             yield ProgressBar(total=total, completed=min(step, total), width=width)
             yield Segment.line()
-        for line in pack(self._fields(step, total), width):
-            yield Text(printable(line, console.encoding), no_wrap=True, overflow="crop")
+        lines = pack(self._fields(step, total), width)
+        for line in [*lines, *self._bars(width), *self._spark(width, step)]:
+            yield Text(printable(line, self._encoding), no_wrap=True, overflow="crop")
 
     def _fields(self, step: int, total: int | None) -> list[str]:
-        row, spent = self._row, self._clock() - self._began
+        if self._start is None:
+            return [self._doing.words]
+        row = self._row
         fields = [f"epoch {row['epoch']:.4g}"] if row.get("epoch") is not None else []
         fields.append(f"step {step}/{total}" if total else f"step {step}")
-        fields += measures(row)
-        fields.append(f"{duration(spent)} spent")
-        left = self._left(step, total, spent)
+        fields += measures({**row, "hidden": None, "eta": None})
+        fields.append(f"{duration(self._clock() - self._began)} spent")
+        left = self._remaining.left()
         if left is not None:
             fields.append(f"{duration(left)} left")
-        if self._phase:
-            fields.append(self._phase)
-        return fields
+        return [*fields, self._doing.words]
 
-    def _left(self, step: int, total: int | None, spent: float) -> float | None:
-        """Seconds to go at the pace so far, or None before there is one."""
-        done = step - (self._start.step if self._start else 0)
-        if not total or done <= 0:
-            return None
-        return spent * max(0, total - step) / done
+    def _bars(self, width: int) -> list[str]:
+        """The width of every layer as a bar; side by side where there are many."""
+        hidden = list(self._row.get("hidden") or ())
+        if not hidden:
+            return []
+        columns = -(-len(hidden) // MOST_ROWS)
+        names = [f"layer {index}" for index in range(len(hidden))]
+        unit = self._start.unit if self._start else "neuron"
+        counts = [plural(n, unit) if columns == 1 else str(n) for n in hidden]
+        cell = (width + 2) // columns - 2
+        bar = cell - 2 - max(map(len, names)) - max(map(len, counts))
+        if bar < _FEWEST:
+            return [hidden_units(hidden, unit)]
+        sign = "█" if printable("█", self._encoding) == "█" else "#"
+        cells = [
+            f"{name.ljust(max(map(len, names)))} {sign * max(1, n * bar // max(hidden))} {count}"
+            for name, n, count in zip(names, hidden, counts, strict=True)
+        ]
+        rows = -(-len(cells) // columns)
+        lines = [[text.ljust(cell) for text in cells[row::rows]] for row in range(rows)]
+        return ["  ".join(line).rstrip() for line in lines]
+
+    def _spark(self, width: int, step: int) -> list[str]:
+        """The score over the steps so far, with its newest value."""
+        if not self._scores:
+            return []
+        name, value = score_sign(self._encoding), f"{self._scores[-1][1]:.3g}"
+        bars = min(width - len(name) - len(value) - 2, 10 * len(self._scores))
+        if bars < _FEWEST:
+            return [f"{name} {value}"]
+        levels = BLOCKS if printable(BLOCKS, self._encoding) == BLOCKS else ASCII
+        first = self._start.step if self._start else 0
+        values = resample(list(self._scores), first, max(step, first + 1), bars)
+        return [f"{name} {spark(values, levels=levels)} {value}"]
 
     def _print(self, line: str, style: str) -> None:
-        self._console.print(Text(printable(line, self._console.encoding), style=style))
+        self._console.print(Text(printable(line, self._encoding), style=style))
+
+    def _open(self) -> None:
+        self._closed = False
+        if self._live.is_started:
+            self._refresh()
+        else:
+            self._live.start(refresh=True)
 
     def _refresh(self) -> None:
         if self._live.is_started and not self._live.auto_refresh:
             self._live.refresh()
-
-
-class Plain:
-    """Dated lines for a log: at most one of metrics in ten seconds, and each accepted event.
-
-    Args:
-      console: gives the file and its encoding; nothing is coloured or wrapped.
-      clock: seconds that only ever increase.
-      now: the local time.
-    """
-
-    def __init__(
-        self,
-        console: Console,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        now: Callable[[], datetime.datetime] = datetime.datetime.now,
-    ) -> None:
-        self._console = console
-        self._clock = clock
-        self._now = now
-        self._last: float | None = None
-        self._total: int | None = None
-        self._waiting: str | None = None
-
-    def start(self, start: Start) -> None:
-        """Writes what is about to run."""
-        self._total = start.total_steps
-        for line in opening(start):
-            self._write(line)
-
-    def phase(self, name: str) -> None:
-        """Says nothing: phases change too often for a log."""
-
-    def metrics(self, row: Mapping[str, Any]) -> None:
-        """Writes the first row, later ones at most every ten seconds, and the last at the end."""
-        line = self._line(row)
-        if self._last is None or self._clock() - self._last >= PLAIN_INTERVAL:
-            self._last = self._clock()
-            self._waiting = None
-            self._write(line)
-        else:
-            self._waiting = line
-
-    def event(self, event: Mapping[str, Any]) -> None:
-        """Writes an accepted growth event."""
-        if event.get("accepted"):
-            self._write(growth(event))
-
-    def note(self, text: str) -> None:
-        """Writes a sentence."""
-        self._write(text)
-
-    def end(self, summary: Mapping[str, Any]) -> None:
-        """Writes the last row, if it was held back, and that the run has ended."""
-        self.close()
-        self._write(f"end: {summary.get('status', 'finished')}")
-
-    def close(self) -> None:
-        """Writes the last row of metrics, if it was held back."""
-        if self._waiting is not None:
-            self._write(self._waiting)
-            self._waiting = None
-
-    def _line(self, row: Mapping[str, Any]) -> str:
-        step = f"step {row.get('step')}" + (f"/{self._total}" if self._total else "")
-        epoch = [f"epoch {row['epoch']:.4g}"] if row.get("epoch") is not None else []
-        return ", ".join([step, *epoch, *measures(row)])
-
-    def _write(self, line: str) -> None:
-        # Not through rich, which wraps lines and, with FORCE_COLOR, colours them.
-        file = self._console.file
-        stamp = self._now().strftime("%Y-%m-%d %H:%M:%S")
-        file.write(f"{stamp} {printable(line, self._console.encoding)}\n")
-        file.flush()
-
-
-def opening(start: Start) -> list[str]:
-    """The first lines of every view: the device first, then the run and its data."""
-    where = f", in {start.run_directory}" if start.run_directory else ""
-    return [
-        f"device: {start.device}",
-        f"run: {start.name}{where}",
-        f"examples: {start.train} training, {start.validation} validation, {start.test} test; "
-        f"hidden {widths(start.hidden)}, {start.parameters} parameters",
-    ]
 
 
 def pack(fields: list[str], width: int, gap: str = "  ") -> list[str]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from senn_cli.cli.follow import QuietOption, UntilOption, follow, until_of
 from senn_cli.cli.place import RunArgument
 from senn_cli.cli.validate import SetOption
+
+if TYPE_CHECKING:
+    from senn_cli.training.listener import Listener
+    from senn_cli.training.run import Run
 
 
 def resume(
@@ -45,11 +49,12 @@ def resume(
     The result is that of a run that was never stopped, bit for bit on the CPU. With --set a run can
     be made longer: `--set training.epochs=400`. Data, network and the kind of optimizer stay.
     """
-    from senn_cli.training.resume import resume_run
-
     stop = until_of(until)
-    follow(
-        lambda listener: resume_run(
+
+    def action(listener: Listener) -> Run:
+        from senn_cli.training.resume import resume_run
+
+        return resume_run(
             run,
             step=step,
             overrides=overrides or (),
@@ -57,6 +62,6 @@ def resume(
             branch=branch,
             before_growth=before_growth,
             listener=listener,
-        ),
-        quiet=quiet,
-    )
+        )
+
+    follow(action, quiet=quiet)

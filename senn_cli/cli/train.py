@@ -15,6 +15,8 @@ from senn_cli.errors import UsageError
 
 if TYPE_CHECKING:
     from senn_cli.spec import Spec
+    from senn_cli.training.listener import Listener
+    from senn_cli.training.run import Run
 
 
 class _Resume(StrEnum):
@@ -83,12 +85,9 @@ def _print_plan(spec: Spec) -> None:
     from senn_cli.cli import console
     from senn_cli.cli.plan import print_plan
     from senn_cli.data.registry import load_dataset
-    from senn_cli.training.gpu import expected_platform
     from senn_cli.training.plan import make_plan
-    from senn_cli.training.ready import require_ready
 
     dataset = load_dataset(spec.data, spec.seed)
-    require_ready(spec, dataset, expected_platform(spec.device))
     print_plan(spec, make_plan(spec, dataset), console.stdout())
 
 
@@ -101,20 +100,18 @@ def _train(
     auto: bool,
     quiet: bool,
 ) -> None:
-    from senn_cli.training.resume import resume_run
-    from senn_cli.training.run import train_run
-
     stop = until_of(until)
-    if auto and run_directory is not None and (run_directory / "spec.yaml").is_file():
-        place = run_directory
-        follow(
-            lambda listener: resume_run(place, spec=spec, until=stop, listener=listener),
-            quiet=quiet,
-        )
-        return
-    follow(
-        lambda listener: train_run(
+    going_on = auto and run_directory is not None and (run_directory / "spec.yaml").is_file()
+
+    def action(listener: Listener) -> Run:
+        from senn_cli.training.resume import resume_run
+        from senn_cli.training.run import train_run
+
+        if going_on:
+            assert run_directory is not None
+            return resume_run(run_directory, spec=spec, until=stop, listener=listener)
+        return train_run(
             spec, root=root, run_directory=run_directory, until=stop, listener=listener
-        ),
-        quiet=quiet,
-    )
+        )
+
+    follow(action, quiet=quiet)

@@ -15,7 +15,9 @@ from senn_cli.cli.validate import SetOption
 from senn_cli.words import plural
 
 if TYPE_CHECKING:
+    from senn_cli.training.listener import Listener
     from senn_cli.training.origin import Origin
+    from senn_cli.training.run import Run
     from senn_cli.training.transfer import Fate
 
 
@@ -45,39 +47,34 @@ def transfer(
     out is told on standard error. With `--set expansion.policy=none` the network does not grow.
     """
     from senn_cli.spec import load_spec
-    from senn_cli.training.transfer import transfer_run
 
     loaded = load_spec(spec, with_seed(overrides, seed))
     stop = until_of(until)
-    follow(
-        lambda listener: transfer_run(
+
+    def action(listener: Listener) -> Run:
+        from senn_cli.training.transfer import transfer_run
+
+        return transfer_run(
             loaded,
             origin,
             root=runs_root,
             run_directory=run_dir,
             until=stop,
             listener=listener,
-            told=_tell if not quiet else lambda origin, fates: None,
-        ),
-        quiet=quiet,
-    )
+            told=lambda origin, fates: _tell(origin, fates, listener),
+        )
+
+    follow(action, quiet=quiet)
 
 
-def _tell(origin: Origin, fates: Sequence[Fate]) -> None:
-    """Prints where the network comes from, and the fate of every array."""
-    from senn_cli.cli import console
-    from senn_cli.cli.words import printable
-
-    to = console.stderr()
+def _tell(origin: Origin, fates: Sequence[Fate], listener: Listener) -> None:
+    """Tells where the network comes from, and the fate of every array."""
     rows = table(fates)
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-    lines = [f"from {origin.words}, {origin.path}"]
-    lines += [
-        f"  {name.ljust(widths[0])}  {shape.ljust(widths[1])}  {what}".rstrip()
-        for name, shape, what in rows
-    ]
-    for line in lines:
-        to.print(printable(line, to.encoding), soft_wrap=True)
+    listener.note(f"from {origin.words}, {origin.path}")
+    for name, shape, what in rows:
+        text = f"  {name.ljust(widths[0])}  {shape.ljust(widths[1])}  {what}"
+        listener.note(text.rstrip())
 
 
 def table(fates: Sequence[Fate]) -> list[tuple[str, str, str]]:

@@ -29,6 +29,7 @@ from senn_cli.errors import RunError, UsageError
 from senn_cli.runs.files import write_atomic
 from senn_cli.runs.jsonl import append_row, cut_at, dumps, read_rows
 from senn_cli.runs.names import slug
+from senn_cli.words import quoted
 
 _ATTEMPTS = 100
 
@@ -41,6 +42,17 @@ def require_free(path: Path, option: str = "--run-dir") -> None:
     """
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise _taken(path, option)
+
+
+def how_to_go_on(path: Path) -> str:
+    """The command that goes on with the run in `path`, or what is missing for it to work."""
+    if not (path / "spec.yaml").is_file():
+        where = quoted(path / "spec.yaml")
+        return (
+            f"{path / 'spec.yaml'} is missing, without which nothing can go on. Put it back with "
+            f"`senn train SPEC --print-spec > {where}`, then: senn resume {quoted(path)}"
+        )
+    return f"Go on with: senn resume {quoted(path)}"
 
 
 def _taken(path: Path, option: str = "--run-dir") -> UsageError:

@@ -28,11 +28,12 @@ from senn_cli.training.loop import Trainer
 from senn_cli.training.network import Network, new_network
 from senn_cli.training.optimizer import Optimizer, make_optimizer
 from senn_cli.training.plan import (
+    batch_size,
     capacity_rule,
     initial_architecture,
 )
 from senn_cli.training.programs import Ledger, Program
-from senn_cli.training.ready import require_ready
+from senn_cli.training.recorder import require_recordable
 from senn_cli.training.stepping import make_stepping
 from senn_cli.training.timetable import Timetable
 from senn_cli.training.tracking import Tracking, make_track
@@ -59,11 +60,12 @@ def assemble(
       network: makes the network to start from; by default it is drawn from the seed.
 
     Raises:
-      SennError: what `ready.require_ready` finds in the way.
+      DataError: a batch larger than the training part.
+      SpecError: recordings that these data don't have.
     """
-    require_ready(spec, dataset, jax.default_backend())
+    require_recordable(spec, dataset)
     n = len(dataset.train)
-    batch = spec.training.batch_of(n)
+    batch = batch_size(spec, n)
     timetable = make_timetable(spec, n // batch, until)
     optimizer = make_optimizer(
         spec.optimizer,

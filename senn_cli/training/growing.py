@@ -124,8 +124,10 @@ class Grower:
                 events.append(self._event(network, decision, edit, before))
         events[-1]["seconds"]["surgery"] = round(time.perf_counter() - started, 4)
         if pruned:
-            change = self.sample_loss(network) - self.sample_loss(before)
-            events[-1] |= {"predicted_change": decision.change, "realised_change": change}
+            losses = self.sample_loss(before), self.sample_loss(network)
+            events[-1] |= {"predicted_change": decision.change}
+            events[-1] |= {"realised_change": losses[1] - losses[0]}
+            events[-1] |= {"loss_before": losses[0], "loss_after": losses[1]}
         return network, memory, events
 
     def _event(

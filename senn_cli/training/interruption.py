@@ -38,6 +38,23 @@ def exit_code(number: int) -> int:
     return INTERRUPTED if number == signal.SIGINT else TRY_AGAIN
 
 
+def end_at_signals() -> None:
+    """Has every signal end the process at once, with its exit code: before anything is written.
+
+    Signals that are ignored stay ignored. An `Interruption` hears them instead while it is open.
+    """
+    for number in SIGNALS:
+        if signal.getsignal(number) not in (None, signal.SIG_IGN):
+            signal.signal(number, _end)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    # Not by an exception: whatever is being imported may take it for its own.
+    with contextlib.suppress(OSError):
+        os.write(2, b"Interrupted\n")
+    os._exit(exit_code(number))
+
+
 class Interruption:
     """Hears signals while its context is open, and puts the old handlers back afterwards.
 
@@ -47,6 +64,7 @@ class Interruption:
     Args:
       give_back: called before a second signal ends the process, from another thread; gives the
         terminal back.
+      heard: called at the first signal, at once and from another thread.
       together: signals that arrive within so many seconds after the first belong to it. A closed
         terminal, `timeout` and batch systems send several at once, which are one request.
 
@@ -55,10 +73,14 @@ class Interruption:
     """
 
     def __init__(
-        self, give_back: Callable[[], object] = lambda: None, *, together: float = 0.1
+        self,
+        give_back: Callable[[], object] = lambda: None,
+        heard: Callable[[], object] = lambda: None,
+        *,
+        together: float = 0.1,
     ) -> None:
         self.requested: int | None = None
-        self._give_back = give_back
+        self._give_back, self._heard = give_back, heard
         self._together = together
         self._old: dict[int, Any] = {}
         self._close: Callable[[], None] | None = None
@@ -124,6 +146,8 @@ class Interruption:
             if first is None:
                 first = now
                 self._handle(number, None)
+                # A thread of its own, as a terminal may not take the answer.
+                threading.Thread(target=self._heard, name="senn-answer", daemon=True).start()
             elif now - first > self._together:
                 self._quit(exit_code(number))
 

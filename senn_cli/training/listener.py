@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -22,6 +22,9 @@ class Start:
       step: the step it starts from (0, or more when resumed).
       hidden: widths of the hidden layers.
       parameters: parameters in use.
+      unit: what a layer's width counts: `neuron` or `channel`.
+      programs: about how many programs will be compiled; 0 where nobody can tell.
+      kept: whether the next run finds them compiled.
     """
 
     name: str
@@ -36,6 +39,9 @@ class Start:
     step: int
     hidden: tuple[int, ...]
     parameters: int
+    unit: str = "neuron"
+    programs: int = 0
+    kept: bool = False
 
 
 class Listener(Protocol):
@@ -47,18 +53,31 @@ class Listener(Protocol):
     def start(self, start: Start) -> None:
         """Training is about to begin."""
 
-    def phase(self, name: str) -> None:
-        """The loop enters a phase: `train`, `score`, `surgery`, `compile`, `evaluate` or `save`."""
+    def phase(self, name: str, what: str = "") -> None:
+        """The run enters a phase.
+
+        Args:
+          name: `import`, `device` or `data` before training; `train`, `track`, `score`, `surgery`,
+            `compile`, `evaluate` or `save`.
+          what: of `compile`, the program.
+        """
+
+    def step(self, step: int) -> None:
+        """Training has come to `step`."""
 
     def metrics(self, row: Mapping[str, Any]) -> None:
         """A row of metrics: step, epoch, seconds, train_loss, validation_loss, validation_accuracy
         or validation_mse, hidden, parameters, learning_rate, eta."""
 
-    def event(self, event: Mapping[str, Any]) -> None:
-        """A growth event: step, epoch, edit (None for a rejection), reason, site, ..."""
+    def round(self, events: Sequence[Mapping[str, Any]]) -> None:
+        """A growth round: its events in order, each with step, epoch, edit (None for a rejection),
+        reason, site, ..."""
 
     def note(self, text: str) -> None:
         """Something that a user should know, in a sentence."""
+
+    def interrupted(self) -> None:
+        """A first signal has asked the run to stop; called from another thread, at once."""
 
     def end(self, summary: Mapping[str, Any]) -> None:
         """The run's summary, as written to `summary.json`."""
@@ -73,16 +92,22 @@ class Silent:
     def start(self, start: Start) -> None:
         """Ignore."""
 
-    def phase(self, name: str) -> None:
+    def phase(self, name: str, what: str = "") -> None:
+        """Ignore."""
+
+    def step(self, step: int) -> None:
         """Ignore."""
 
     def metrics(self, row: Mapping[str, Any]) -> None:
         """Ignore."""
 
-    def event(self, event: Mapping[str, Any]) -> None:
+    def round(self, events: Sequence[Mapping[str, Any]]) -> None:
         """Ignore."""
 
     def note(self, text: str) -> None:
+        """Ignore."""
+
+    def interrupted(self) -> None:
         """Ignore."""
 
     def end(self, summary: Mapping[str, Any]) -> None:

@@ -26,7 +26,7 @@ class Ledger:
 
     Args:
       clock: seconds, monotonic.
-      announce: told the name of every phase that is entered.
+      announce: told the name of every phase that is entered, and what it is about.
 
     Attributes:
       compiled: how many compilations each program needed, by its name.
@@ -36,7 +36,7 @@ class Ledger:
     def __init__(
         self,
         clock: Callable[[], float] = time.perf_counter,
-        announce: Callable[[str], None] = lambda name: None,
+        announce: Callable[[str, str], None] = lambda name, what: None,
     ) -> None:
         self.clock, self.announce = clock, announce
         self.started = clock()
@@ -44,29 +44,29 @@ class Ledger:
         self.compiled: dict[str, int] = {}
         self.cache_hits = 0
         self.earlier = 0.0  # seconds of the run before this process
-        self._stack: list[str] = []
+        self._stack: list[tuple[str, str]] = []
         self._called_off: Callable[[], bool] = lambda: False
         self._since = self.started
 
     def _charge(self) -> None:
         now = self.clock()
         if self._stack:
-            self.seconds[self._stack[-1]] += now - self._since
+            self.seconds[self._stack[-1][0]] += now - self._since
         self._since = now
 
     @contextmanager
-    def phase(self, name: str) -> Iterator[None]:
-        """Counts the enclosed seconds as `name`."""
+    def phase(self, name: str, what: str = "") -> Iterator[None]:
+        """Counts the enclosed seconds as `name`; `what` it is about is told, not counted."""
         self._charge()
-        self._stack.append(name)
-        self.announce(name)
+        self._stack.append((name, what))
+        self.announce(name, what)
         try:
             yield
         finally:
             self._charge()
             self._stack.pop()
             if self._stack:
-                self.announce(self._stack[-1])
+                self.announce(*self._stack[-1])
 
     @contextmanager
     def abortable(self, called_off: Callable[[], bool]) -> Iterator[None]:
@@ -151,7 +151,7 @@ class Program:
         self.ledger.check()
         key = self._key(args)
         if key not in self._executables:
-            with self.ledger.phase("compile"):
+            with self.ledger.phase("compile", self.name):
                 promised = self._expected.pop(key, None)
                 if promised is not None and promised.exception() is None:
                     executable, hit = promised.result()

@@ -9,7 +9,6 @@ from typing import Any
 
 import jax
 
-from senn_cli.data.registry import load_dataset
 from senn_cli.errors import DataError, RunError, UsageError
 from senn_cli.runs.checkpoints import CheckpointStore, newest_good
 from senn_cli.runs.directory import RunDirectory
@@ -22,13 +21,11 @@ from senn_cli.training.assemble import assemble
 from senn_cli.training.best import Best
 from senn_cli.training.branch import branch_off, require_step
 from senn_cli.training.compatible import require_compatible
-from senn_cli.training.device import choose_device
 from senn_cli.training.interruption import Interruption
 from senn_cli.training.listener import Listener, Silent
 from senn_cli.training.loop import Trainer
 from senn_cli.training.origin import require_from_scratch
-from senn_cli.training.programs import Ledger
-from senn_cli.training.run import Run, carry_on
+from senn_cli.training.run import Run, begin, carry_on
 from senn_cli.training.saving import (
     bests_in,
     data_digest,
@@ -86,10 +83,9 @@ def resume_run(
         directory = branch_off(directory, branch, step, before_growth=before_growth)
     elif step is None and spec == before and _has_finished(directory):
         return _finished(directory, listener)
-    with RunLock(directory.path), Interruption(listener.close) as interruption:
-        device = choose_device(spec.device, spec.gpu_memory, spec.deterministic)
-        ledger = Ledger(announce=listener.phase)
-        dataset = load_dataset(spec.data, spec.seed)
+    heard = Interruption(listener.close, listener.interrupted)
+    with RunLock(directory.path), heard as interruption:
+        device, ledger, dataset = begin(spec, listener)
         trainer = assemble(spec, dataset, ledger, until)
         store = store_in(directory.path, spec.checkpoints, trainer.timetable.per_epoch)
         document = _restore(directory, store, trainer, step, data_digest(dataset), listener)

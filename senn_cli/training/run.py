@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +15,9 @@ from senn_cli.data.dataset import Dataset
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.data.registry import load_dataset
 from senn_cli.errors import DivergedError, InterruptedRun, UsageError
+from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture
-from senn_cli.runs.directory import RunDirectory, require_free
+from senn_cli.runs.directory import RunDirectory, how_to_go_on, require_free
 from senn_cli.runs.environment import environment
 from senn_cli.runs.lock import RunLock
 from senn_cli.runs.weights import save_weights
@@ -25,6 +26,7 @@ from senn_cli.tracking.tracker import Trackers, check_trackers, open_trackers
 from senn_cli.training.arrays import on_device
 from senn_cli.training.assemble import assemble
 from senn_cli.training.device import choose_device
+from senn_cli.training.expected import expected_programs
 from senn_cli.training.growing import Event
 from senn_cli.training.interruption import Interruption
 from senn_cli.training.listener import Listener, Silent, Start
@@ -110,10 +112,8 @@ def new_run(
     if run_directory is not None:
         require_free(run_directory)
     check_trackers(spec)
-    with Interruption(listener.close) as interruption:
-        device = choose_device(spec.device, spec.gpu_memory, spec.deterministic)
-        ledger = Ledger(announce=listener.phase)
-        dataset = load_dataset(spec.data, spec.seed)
+    with Interruption(listener.close, listener.interrupted) as interruption:
+        device, ledger, dataset = begin(spec, listener)
         trainer = assemble(spec, dataset, ledger, until, network)
         directory = (
             RunDirectory.at(run_directory)
@@ -125,6 +125,19 @@ def new_run(
             directory.write_spec(dump_spec(spec))
             directory.write_environment(environment() | {"device": device, "devices": _devices()})
             return carry_on(spec, directory, device, dataset, trainer, listener, interruption)
+
+
+def begin(spec: Spec, listener: Listener) -> tuple[str, Ledger, Dataset]:
+    """Starts the device and loads the data; the device is in words.
+
+    Raises:
+      DeviceError, DataError: as for `train_run`.
+    """
+    listener.phase("device")
+    device = choose_device(spec.device, spec.gpu_memory, spec.deterministic)
+    ledger = Ledger(announce=listener.phase)
+    listener.phase("data")
+    return device, ledger, load_dataset(spec.data, spec.seed)
 
 
 def carry_on(
@@ -155,14 +168,14 @@ def _train(
     saver = Saver(directory, spec.checkpoints, trainer, data_digest(dataset))
     recorder = Recorder(spec, directory.path, trainer) if spec.record.anything else None
     outputs = Outputs(
-        metrics=_all(directory.append_metrics, trackers.metrics, listener.metrics),
-        event=_all(directory.append_history, trackers.event, listener.event),
+        metrics=_each(directory.append_metrics, trackers.metrics, listener.metrics),
+        event=_each(directory.append_history, trackers.event),
         interrupted=lambda: interruption.requested is not None,
         growing=saver.note_history,
         grown=saver.grown,
-        round=recorder.round if recorder is not None else _no_recording,
         improved=saver.improved,
-        boundary=saver.boundary,
+        round=_each(recorder.round if recorder is not None else None, _told(listener)),
+        boundary=_each(saver.boundary, lambda trainer: listener.step(trainer.step)),
     )
     listener.start(_start(spec, directory, device, dataset, trainer))
     if recorder is not None:
@@ -181,7 +194,7 @@ def _train(
             raise InterruptedRun(
                 f"stopped at step {trainer.step}; the run so far is in {directory.path}",
                 exit_code=interruption.exit_code or 75,
-                hint=f"Go on with: senn resume {directory.path}",
+                hint=how_to_go_on(directory.path),
             )
         return _stopped(spec, directory, trainer)
     trainer.close(outputs)
@@ -196,14 +209,17 @@ def _train(
     return run
 
 
-def _no_recording(before: Moment, after: Moment, events: list[Event]) -> None:
-    """What happens where the spec wants no recordings."""
+def _told(listener: Listener) -> Callable[[Moment, Moment, list[Event]], None]:
+    return lambda before, after, events: listener.round(events)
 
 
-def _all(*outputs: Callable[[Mapping[str, Any]], None]) -> Callable[[Mapping[str, Any]], None]:
-    def output(row: Mapping[str, Any]) -> None:
-        for write in outputs:
-            write(row)
+def _each(*outputs: Callable[..., None] | None) -> Callable[..., None]:
+    """Calls all that are there with the same arguments."""
+
+    def output(*args: Any) -> None:
+        for call in outputs:
+            if call is not None:
+                call(*args)
 
     return output
 
@@ -229,6 +245,9 @@ def _start(
         step=trainer.step,
         hidden=architecture.widths,
         parameters=architecture.parameters,
+        unit="channel" if isinstance(architecture, DenseArchitecture) else "neuron",
+        programs=expected_programs(spec, architecture, validated=dataset.validation is not None),
+        kept=bool(jax.config.jax_compilation_cache_dir),  # type: ignore[attr-defined]
     )
 
 

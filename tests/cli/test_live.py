@@ -3,11 +3,13 @@ from __future__ import annotations
 import datetime
 import io
 import re
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
-from senn_cli.cli.live import Plain, Terminal, make_listener, pack
+from senn_cli.cli.live import Terminal, make_listener, pack
+from senn_cli.cli.log import Plain
 from senn_cli.training.listener import Start
 from tests.waiting import wait_until
 
@@ -34,6 +36,7 @@ ROW = {
     "eta": 0.02,
 }
 ACCEPTED = {"step": 30, "epoch": 5.0, "edit": "add_neurons", "accepted": True, "hidden": [12]}
+ACCEPTED |= {"site": "layer 0", "neurons": 2}
 REJECTED = {"step": 36, "epoch": 6.0, "edit": None, "accepted": False, "reason": "below tau"}
 SUMMARY = {"status": "finished"}
 
@@ -63,11 +66,6 @@ def content(file: io.TextIOWrapper) -> str:
 
 def noon() -> datetime.datetime:
     return datetime.datetime(2025, 1, 2, 12, 0, 0)
-
-
-def plain(clock: Clock) -> tuple[Plain, io.StringIO]:
-    file = io.StringIO()
-    return Plain(Console(file=file), clock=clock, now=noon), file
 
 
 def terminal(width: int = 60, **options: object) -> tuple[Console, Tty]:
@@ -102,69 +100,9 @@ def test_a_log_gets_lines_even_with_forced_colours(
     listener = make_listener(Console(file=file))
     assert isinstance(listener, Plain)
     listener.start(START)
-    listener.event(ACCEPTED)
+    listener.round([ACCEPTED])
     listener.end(SUMMARY)
     assert "\x1b" not in file.getvalue()
-
-
-def test_a_log_holds_dated_lines_at_most_every_ten_seconds() -> None:
-    clock = Clock()
-    view, file = plain(clock)
-    view.start(START)
-    for second in range(26):
-        clock.time = 100.0 + second
-        view.phase("train")
-        view.metrics({**ROW, "step": second})
-    lines = file.getvalue().splitlines()
-    assert lines[0] == "2025-01-02 12:00:00 device: CPU (2 cores)"
-    assert [line for line in lines if "step" in line] == [
-        f"2025-01-02 12:00:00 step {step}/120, epoch 5, loss 0.25, validation accuracy 95.00%, "
-        "hidden 10, eta 0.02"
-        for step in (0, 10, 20)
-    ]
-    view.end(SUMMARY)
-    assert [line[20:31] for line in file.getvalue().splitlines()[-2:]] == [
-        "step 25/120",
-        "end: finish",
-    ]
-    assert all(
-        re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", line) for line in file.getvalue().splitlines()
-    )
-    assert not set(file.getvalue()) & {"\x1b", "\r"}
-
-
-def test_a_last_row_is_written_once() -> None:
-    view, file = plain(Clock())
-    view.start(START)
-    view.metrics(ROW)
-    view.end(SUMMARY)
-    view.close()
-    assert file.getvalue().count("step 30/120") == 1
-
-
-def test_a_log_holds_every_accepted_event_and_no_rejection() -> None:
-    view, file = plain(Clock())
-    for event in (ACCEPTED, REJECTED, ACCEPTED):
-        view.event(event)
-    lines = file.getvalue().splitlines()
-    assert lines == [
-        "2025-01-02 12:00:00 grown: step 30, epoch 5, added neurons, now 12",
-    ] * len(lines)
-    assert len(lines) == 2
-
-
-def test_a_name_cannot_steer_the_log() -> None:
-    view, file = plain(Clock())
-    view.event({**ACCEPTED, "site": "a\r\n\x1b[2J"})
-    assert file.getvalue().count("\n") == 1
-    assert not set(file.getvalue()) & {"\x1b", "\r"}
-
-
-def test_a_log_in_ascii() -> None:
-    file = ascii_file()
-    view = Plain(Console(file=file), now=noon)
-    view.start(START)
-    assert "run: gr\\xf6\\xdfe [bold]x, in runs/a" in content(file)
 
 
 @pytest.mark.parametrize("width", [30, 60, 200])
@@ -182,32 +120,83 @@ def test_the_live_view_fits_its_terminal(width: int) -> None:
 
 
 def test_the_live_view_tells_everything() -> None:
-    console, _ = terminal(60)
+    console, _ = terminal(80)
     clock = Clock()
     view = Terminal(console, clock=clock, refresh=0)
+    view.phase("import")
+    assert drawn(view, 80) == ["importing JAX"]
     view.start(START)
+    view.phase("train")
     clock.time += 10
+    view.step(30)
     view.metrics(ROW)
     view.phase("score")
-    bar, *lines = drawn(view, 60)
+    bar, *lines = drawn(view, 80)
     view.close()
-    assert set(bar.strip()) <= set("━╸╺")
-    # A quarter of the steps took 10 s, so the other three take 30 s.
-    assert "  ".join(lines) == (
-        "epoch 5  step 30/120  loss 0.25  validation accuracy 95.00%  hidden 10  eta 0.02  "
-        "0:10 spent  0:30 left  score"
+    assert bar == "━" * 20  # a quarter of the terminal; the rest shows in colours alone
+    assert "  ".join(lines[:2]) == (
+        # A quarter of the steps took 10 s, so the other three take 30 s.
+        "epoch 5  step 30/120  loss 0.25  validation accuracy 95.00%  0:10 spent  0:30 left  "
+        "scoring"
     )
+    # 80 columns, less the name, the count and the gaps between them.
+    assert lines[2:] == [f"layer 0 {'█' * 61} 10 neurons", "η ▄▄▄▄▄▄▄▄▄▄ 0.02"]
 
 
-def test_time_left_counts_from_where_a_resumed_run_starts() -> None:
-    console, _ = terminal(100)
-    clock = Clock()
-    view = Terminal(console, clock=clock, refresh=0)
-    view.start(Start(**{**START.__dict__, "step": 60}))
-    clock.time += 10
-    view.metrics({"step": 90})
-    assert "0:10 left" in " ".join(drawn(view, 100))
+def test_widths_are_bars_of_the_whole_terminal() -> None:
+    view = Terminal(terminal(60)[0], clock=Clock(), refresh=0)
+    view.start(replace(START, total_steps=None, hidden=(8, 32, 1), unit="channel"))
+    lines = drawn(view, 60)[1:]
     view.close()
+    assert lines == [
+        f"layer 0 {'█' * 10} 8 channels",
+        f"layer 1 {'█' * 40} 32 channels",
+        "layer 2 █ 1 channel",
+    ]
+    assert len(lines[1]) == 60
+
+
+def test_many_layers_stand_side_by_side() -> None:
+    view = Terminal(terminal(60)[0], clock=Clock(), refresh=0)
+    view.start(replace(START, total_steps=None, hidden=(4,) * 10))
+    lines = drawn(view, 60)[1:]
+    view.close()
+    assert len(lines) == 5
+    assert lines[0] == f"layer 0 {'█' * 19} 4  layer 5 {'█' * 19} 4"
+    assert max(map(len, lines)) <= 60
+
+
+def test_the_score_is_a_sparkline_of_the_steps_so_far() -> None:
+    view = Terminal(terminal(30)[0], clock=Clock(), refresh=0)
+    view.start(replace(START, total_steps=None))
+    for step in range(1, 25):
+        view.metrics({"step": step, "eta": float(step)})
+    line = drawn(view, 30)[-1]
+    view.close()
+    assert (line[:2], line[2], line[-4], line[-3:]) == ("η ", "▁", "█", " 24")
+    assert len(line) == 30
+
+
+def test_a_compilation_is_told_with_its_program() -> None:
+    clock = Clock()
+    view = Terminal(terminal(100)[0], clock=clock, refresh=0)
+    view.start(replace(START, programs=17, kept=True))
+    for name in ("train", "observe", "target", "score_depth"):
+        view.phase("compile", name)
+    clock.time += 2
+    text = " ".join(drawn(view, 100))
+    view.close()
+    assert "compiling score_depth, 4 of about 17, first run only" in text
+
+
+def test_a_first_signal_is_answered() -> None:
+    console, file = terminal(100, color_system=None)
+    view = Terminal(console, clock=Clock(), refresh=0)
+    view.start(START)
+    view.phase("compile", "train")
+    view.interrupted()
+    view.close()
+    assert "stopping after this compilation; again to quit now\n" in file.getvalue()
 
 
 def test_a_run_of_given_minutes_has_no_bar() -> None:
@@ -226,12 +215,12 @@ def test_growth_stays_above_the_live_view() -> None:
     console, file = terminal(100, color_system=None)
     view = Terminal(console, clock=Clock(), refresh=0)
     view.start(START)
-    view.event(ACCEPTED)
-    view.event(REJECTED)
-    assert "hidden 12" in " ".join(drawn(view, 100))
+    view.round([ACCEPTED])
+    view.round([REJECTED])
+    assert "12 neurons" in " ".join(drawn(view, 100))
     view.end(SUMMARY)
     view.close()
-    assert file.getvalue().count("grown: step 30, epoch 5, added neurons, now 12\n") == 1
+    assert file.getvalue().count("grown: step 30, layer 0 +2, now 12\n") == 1
     assert "below tau" not in file.getvalue()
     assert "run: größe [bold]x, in runs/a\n" in file.getvalue()
     # The cursor, hidden while the view stood, is shown again.
@@ -244,7 +233,7 @@ def test_no_color_means_no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     console, file = terminal()
     view = Terminal(console, clock=Clock(), refresh=0)
     view.start(START)
-    view.event(ACCEPTED)
+    view.round([ACCEPTED])
     view.metrics(ROW)
     view.close()
     codes = {
@@ -262,9 +251,12 @@ def test_a_terminal_in_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
     view = Terminal(console, clock=Clock(), refresh=0)
     view.start(START)
     view.metrics(ROW)
-    view.event(ACCEPTED)
+    view.round([ACCEPTED])
     view.close()
-    assert "----" in content(file)  # would raise UnicodeEncodeError on a line character
+    # A line character would raise UnicodeEncodeError.
+    assert "----" in content(file)
+    assert "####" in content(file)
+    assert "score " in content(file)
 
 
 def test_the_view_redraws_by_itself_and_can_be_closed_at_any_time(

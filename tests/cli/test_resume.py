@@ -108,7 +108,7 @@ def test_quiet_prints_the_directory_alone(stopped: Path) -> None:
 
 def test_until(warm: Path, stopped: Path) -> None:
     result = senn("resume", stopped, "--until", "2 epochs")
-    assert result.stdout == f"Stopped at step 6; go on with: senn resume {stopped}\n"
+    assert result.stdout == f"Stopped at step 6. Go on with: senn resume {stopped}\n"
     before = tree_of(stopped)
     for text, message in (
         ("5 steps", "--until is step 5, but the run is at step 6 already"),

@@ -13,9 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from senn_cli.cli.app import app
+from senn_cli.cli.plan import in_bytes
 from senn_cli.spec import load_spec
 from senn_cli.training.loop import Trainer
-from senn_cli.words import in_bytes
 from tests.waiting import LIMIT, wait_until
 
 runner = CliRunner()
@@ -68,9 +68,14 @@ def test_a_run(place: Path) -> None:
     assert "test accuracy" in result.stdout
     assert "where the time went" in result.stdout
     log = result.stderr.splitlines()
-    assert "device: CPU" in log[0]
+    assert log[0][20:] == "importing JAX"
+    assert "device: CPU" in log[1]
     assert any("step 4/4" in line for line in log)
-    assert log[-1].endswith("end: finished")
+    assert [line[20:] for line in log[-3:]] == [
+        "end: finished",
+        f"next: senn inspect {path}",
+        f"next: senn report {path}",
+    ]
 
 
 def test_quiet_prints_the_directory_alone(place: Path) -> None:

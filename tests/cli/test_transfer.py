@@ -49,7 +49,7 @@ def test_a_run_and_what_is_told(origin: Path) -> None:
     result = invoke(origin, "--seed", "3", "--run-dir", "here")
     assert result.exit_code == 0, result.output
     assert "test accuracy" in result.stdout
-    lines = [line.split() for line in result.stderr.splitlines()]
+    lines = [line.split()[2:] for line in result.stderr.splitlines()]  # behind the date
     digest = json.loads(Path("here/transfer.json").read_text())["origin"]["digest"]
     steps = json.loads((origin / "summary.json").read_text())["steps"]
     told = ["from", "small", "at", "step", str(steps), f"({digest[:12]}),", str(origin / "weights")]
@@ -101,10 +101,10 @@ def test_errors_are_panels(
 
 def test_an_origin_that_is_none(origin: Path, tmp_path: Path) -> None:
     result = invoke(tmp_path / "nothing")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "does not exist" in result.stderr
     result = invoke(tmp_path)
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "holds neither spec.yaml nor weights" in result.stderr
 
 

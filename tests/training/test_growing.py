@@ -29,7 +29,9 @@ def programs() -> Iterator[None]:
         yield
 
 
-def trainer(until: int = 6, *overrides: str, announce: Callable[[str], None] = print) -> Trainer:
+def trainer(
+    until: int = 6, *overrides: str, announce: Callable[[str, str], None] = print
+) -> Trainer:
     spec = parse_spec(MOONS, overrides=overrides)
     ledger = Ledger(announce=announce)
     return assemble(spec, load_dataset(spec.data, 0), ledger, steps(until))
@@ -86,7 +88,7 @@ def called_off(phase: str, count: int) -> tuple[Trainer, Recorder]:
     """A run of six steps that is interrupted when it enters `phase` for the `count`th time."""
     entered: list[str] = []
     heard = Recorder(stop=lambda: entered.count(phase) >= count)
-    run = trainer(announce=entered.append)
+    run = trainer(announce=lambda name, what: entered.append(name))
     entered.clear()  # of its making
     run.run(heard.outputs)
     return run, heard

@@ -51,7 +51,7 @@ def compilations() -> Iterator[list[str]]:
 def test_nested_phases_do_not_count_twice() -> None:
     clock = Clock()
     entered: list[str] = []
-    ledger = Ledger(clock, entered.append)
+    ledger = Ledger(clock, lambda name, what: entered.append(name))
     clock.now += 1  # between phases: nobody's
     with ledger.phase("train"):
         clock.now += 2

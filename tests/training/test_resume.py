@@ -190,7 +190,7 @@ def test_a_signal_while_events_are_written_leaves_the_round_whole(
     warm: Reference, tmp_path: Path
 ) -> None:
     class AtFirstEvent(Heard):
-        def event(self, event: object) -> None:
+        def round(self, events: object) -> None:
             os.kill(os.getpid(), signal.SIGTERM)
 
     path = tmp_path / "run"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -67,14 +67,14 @@ class Watched(Silent):
     def start(self, start: Start) -> None:
         self.log.append(("start", start))
 
-    def phase(self, name: str) -> None:
+    def phase(self, name: str, what: str = "") -> None:
         self.log.append(("phase", name))
 
     def metrics(self, row: Mapping[str, Any]) -> None:
         self.log.append(("metrics", dict(row)))
 
-    def event(self, event: Mapping[str, Any]) -> None:
-        self.log.append(("event", dict(event)))
+    def round(self, events: Sequence[Mapping[str, Any]]) -> None:
+        self.log += [("event", dict(event)) for event in events]
 
     def end(self, summary: Mapping[str, Any]) -> None:
         self.log.append(("end", dict(summary)))

@@ -10,7 +10,7 @@ from typing import Any
 
 from senn_cli.cli.inspection.screen import Line, Screen, write
 from senn_cli.cli.inspection.sections import tested
-from senn_cli.cli.words import growth, measures
+from senn_cli.cli.words import grown, measures, rounds
 from senn_cli.report.record import Record, read_record
 from senn_cli.words import plural
 
@@ -86,12 +86,15 @@ def _append(path: Path, page: Page, screen: Screen, rejected: bool) -> None:
             if record.status == "running":
                 write([("", "")], screen)
         else:
-            write([(line, "") for line in news(before, record, rejected=rejected)], screen)
+            lines = news(before, record, rejected=rejected, encoding=screen.encoding)
+            write([(line, "") for line in lines], screen)
         before = record
 
 
-def news(before: Record, now: Record, *, rejected: bool = False) -> list[str]:
-    """What has come since `before` as a line each: rows, events, an end, in their order.
+def news(
+    before: Record, now: Record, *, rejected: bool = False, encoding: str = "utf-8"
+) -> list[str]:
+    """What has come since `before` as a line each: rows, rounds, an end, in their order.
 
     Where a resumption has cut rows away, that is said, and what replaced them is new.
     """
@@ -102,13 +105,13 @@ def news(before: Record, now: Record, *, rejected: bool = False) -> list[str]:
         cut = plural(cut_rows + cut_events, "row was", "rows were")
         lines.append(f"{cut} cut away: the run was resumed before that")
     # Of one step, the evaluation comes before growth.
-    found = [(int(row["step"]), 0, _row(row)) for row in rows]
-    for event in events:
-        if event.get("accepted"):
-            found.append((int(event["step"]), 1, growth(event)))
-        elif rejected:
-            text = f"not grown: step {event['step']}, {event.get('reason')}"
-            found.append((int(event["step"]), 1, text))
+    found = [(int(row["step"]), 0, _row(row, encoding)) for row in rows]
+    for round_ in rounds(events):
+        line, step = grown(round_), int(round_[0]["step"])
+        found += [] if line is None else [(step, 1, line)]
+        for event in round_ if rejected else []:
+            if not event.get("accepted"):
+                found.append((step, 1, f"not grown: step {step}, {event.get('reason')}"))
     lines += [text for _, _, text in sorted(found, key=lambda item: item[:2])]
     if now.status != "running":
         figures = [tested(now.summary)] if now.summary else []
@@ -128,6 +131,6 @@ def _added(
     return now[same:], len(before) - same
 
 
-def _row(row: dict[str, Any]) -> str:
+def _row(row: dict[str, Any], encoding: str) -> str:
     epoch = [f"epoch {row['epoch']:.4g}"] if row.get("epoch") is not None else []
-    return ", ".join([f"step {row.get('step')}", *epoch, *measures(row)])
+    return ", ".join([f"step {row.get('step')}", *epoch, *measures(row, encoding)])

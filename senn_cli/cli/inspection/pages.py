@@ -17,7 +17,7 @@ def overview(record: Record, screen: Screen, *, rejected: bool = False) -> list[
     """Everything at a glance."""
     found = shape(record)
     return [
-        *sections.head(record),
+        *sections.head(record, screen),
         *sections.title(sections.architecture_title(found)),
         *sections.architecture(found, screen),
         *_curves(record, screen),
@@ -43,7 +43,7 @@ def live(record: Record, screen: Screen, *, rejected: bool = False) -> list[Line
     then those of the curves; the architecture is told by the curves of the widths.
     """
     most = max(4, screen.height - 1)
-    above = [*sections.head(record), *_curves(record, screen)]
+    above = [*sections.head(record, screen), *_curves(record, screen)]
     entries = merged(timeline(record, audit(record), rejected=rejected))
     heading, *rows = decisions.history(entries, screen, reasons=rejected) if entries else [("", "")]
     room = most - len(above) - 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Iterable
@@ -11,7 +10,7 @@ from typing import Literal, TextIO
 
 import typer
 
-from senn_cli.cli.console import is_styled, is_terminal
+from senn_cli.cli.console import encoding_of, is_styled, is_terminal
 from senn_cli.cli.words import printable
 from senn_cli.report.spark import ASCII, BLOCKS
 
@@ -27,6 +26,7 @@ UNWRAPPED = 1000
 class Glyphs:
     """Signs that not every terminal has."""
 
+    score: str
     ratio: str
     tau: str
     arrow: str
@@ -34,8 +34,8 @@ class Glyphs:
     gap: str
 
 
-FULL = Glyphs("Δη/η", "τ", "→", BLOCKS, "…")
-PLAIN = Glyphs("ratio", "tau", "->", ASCII, "...")
+FULL = Glyphs("η", "Δη/η", "τ", "→", BLOCKS, "…")
+PLAIN = Glyphs("score", "ratio", "tau", "->", ASCII, "...")
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,8 @@ class Screen:
         """The screen behind `stream`, as it is at this moment."""
         terminal = is_terminal(stream)
         size = shutil.get_terminal_size()
-        encoding = stream.encoding or "utf-8"
-        # There Python writes UTF-8 all the same, but a terminal would not show it.
-        if os.environ.get("LC_ALL") in ("C", "POSIX"):
-            encoding = "ascii"
         width = max(20, size.columns) if terminal else UNWRAPPED
-        return cls(width, encoding, is_styled(stream), terminal, size.lines)
+        return cls(width, encoding_of(stream), is_styled(stream), terminal, size.lines)
 
     @property
     def glyphs(self) -> Glyphs:

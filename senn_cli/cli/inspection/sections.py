@@ -26,7 +26,7 @@ def title(text: str) -> list[Line]:
     return [("", ""), (text, "bold")]
 
 
-def head(record: Record) -> list[Line]:
+def head(record: Record, screen: Screen) -> list[Line]:
     """Name, status, length, and what came out."""
     from senn_cli.training.origin import origins
 
@@ -46,7 +46,7 @@ def head(record: Record) -> list[Line]:
     elif at_end and summary.get("best"):
         rows.append(("best", best(summary)))
     if known:
-        rows.append((f"step {known['step']}", ", ".join(measures(known))))
+        rows.append((f"step {known['step']}", ", ".join(measures(known, screen.encoding))))
     rows += [("from", _origin(found)) for found in origins(record.path)]
     rows += [("resumed", _resumption(row)) for row in record.resumed]
     rows.append(("directory", str(record.path)))
@@ -138,7 +138,7 @@ def architecture_title(shape: Shape) -> str:
 def curves(record: Record, screen: Screen) -> list[Line]:
     """Sparklines of widths, loss, eta and validation figure, all over the same steps."""
     last, glyphs = record.last_step, screen.glyphs
-    named = {"loss": "train_loss", "eta": "eta"}
+    named = {"loss": "train_loss", glyphs.score: "eta"}
     named |= {f"valid. {record.figure}": f"validation_{record.figure}"}
     grown = tracks(record)
     found = {label: _points(record, key) for label, key in named.items()}

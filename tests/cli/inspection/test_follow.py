@@ -76,9 +76,9 @@ def test_news_are_in_their_order() -> None:
         status="running",
     )
     assert news(before, now) == [
-        "grown: step 10, added neurons at layer 0, now 3",
+        "grown: step 10, layer 0 +1, now 3",
         "step 20, epoch 2, loss 0.5, hidden 3",
-        "grown: step 20, added neurons at layer 0, now 4",
+        "grown: step 20, layer 0 +1, now 4",
     ]
     assert news(before, now, rejected=True)[1] == "not grown: step 10, because"
     assert news(now, now) == []
@@ -131,7 +131,7 @@ def test_as_a_process_lines_are_appended_and_the_end_is_0(run: Path) -> None:
     out, err = process.communicate(timeout=LIMIT)
     assert (process.returncode, err) == (0, "")
     assert out.splitlines()[-2:] == [
-        "grown: step 10, added neurons at layer 0, now 3",
+        "grown: step 10, layer 0 +1, now 3",
         "end: finished, test accuracy 75.00%",
     ]
     assert "\x1b" not in out

@@ -36,7 +36,7 @@ def test_the_heading_tells_where_a_run_comes_from(tmp_path: Path) -> None:
         {"step": 10, "time": "2026-01-01", "overrides": ["a=b"], "branched_from": "/runs/one"}
     ]
     run = run_directory(tmp_path, name="'[red]é'", resumed=resumed)
-    lines = texts(sections.head(read_record(run)))
+    lines = texts(sections.head(read_record(run), WIDE))
     assert lines[0] == "run        [red]é"
     assert "resumed    at step 10, 2026-01-01, branched from /runs/one, with a=b" in lines
     assert lines[-1] == f"directory  {run}"
@@ -58,7 +58,7 @@ def test_the_result_is_left_out_before_the_end(tmp_path: Path) -> None:
     summary = {"status": "finished", "steps": 20, "test_mse": 0.25, "epochs": 2.0}
     rows = [row(10, [2], train_loss=1.0), row(20, [2], train_loss=0.5)]
     run = run_directory(tmp_path, metrics=rows, summary=summary)
-    assert "test       mse 0.25" in texts(sections.head(read_record(run)))
+    assert "test       mse 0.25" in texts(sections.head(read_record(run), WIDE))
     early = texts(sections.head(read_record(run, 10)))
     assert not [line for line in early if line.startswith("test")]
     assert [line for line in early if "as of step 10; finished at step 20" in line]
