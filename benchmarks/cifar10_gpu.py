@@ -23,6 +23,7 @@ from typing import Any
 import jax
 
 import senn_cli
+from senn_cli.words import plural
 
 SPEC = Path(__file__).parent.parent / "specs" / "cifar10.yaml"
 
@@ -73,7 +74,7 @@ def main() -> None:
     seconds = summary["seconds"]
     total = seconds["total"]
     print(f"device: {jax.devices()[0].device_kind}")
-    print(f"{epochs} epochs, {summary['steps']} steps in {wall:.0f} s")
+    print(f"{plural(epochs, 'epoch')}, {plural(summary['steps'], 'step')} in {wall:.0f} s")
     print(f"test accuracy: {summary['test_accuracy']:.2%}")
     print(f"hidden: {summary['hidden']}, {summary['parameters']:,} parameters")
     print("edits:", ", ".join(f"{k} {v}" for k, v in sorted(counts.items())) or "none")
