@@ -28,6 +28,14 @@ def hidden_units(widths: Sequence[int], unit: str) -> str:
     return f"{'-'.join(map(str, widths))} hidden {unit}s"
 
 
+def in_bytes(count: int) -> str:
+    """Bytes with a unit, in powers of ten: `12.3 MB`."""
+    for unit, factor in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= factor:
+            return f"{count / factor:,.1f} {unit}"
+    return f"{count} B"
+
+
 def quoted(word: object) -> str:
     """`word` as a shell takes it for one; letters of any language need no quotes."""
     text = str(word)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,11 +13,14 @@ import typer
 from senn_cli.cli import completion
 from senn_cli.cli.help import Verbs
 from senn_cli.cli.words import printable
+from senn_cli.words import in_bytes
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from senn_cli.data.check import Report
+    from senn_cli.data.dataset import Dataset
+    from senn_cli.spec import Spec
 
 app = typer.Typer(cls=Verbs, help="List, fetch and check data.", no_args_is_help=True)
 
@@ -85,17 +89,46 @@ def check(
     ] = None,
     as_json: _Json = False,
 ) -> None:
-    """Load a spec's data as training would and report sizes, ranges, classes and oddities."""
+    """Load a spec's data as training would and report sizes, ranges, classes and oddities.
+
+    Whatever would stop `senn train` is an error here, too, and the exit code is 2.
+    """
     from senn_cli.data.check import check_dataset
     from senn_cli.data.registry import load_dataset
+    from senn_cli.errors import SennError
     from senn_cli.spec import load_spec
+    from senn_cli.tracking.tracker import check_trackers
+    from senn_cli.training.foreseen import doubts
+    from senn_cli.training.gpu import expected_platform
+    from senn_cli.training.ready import faults, joined
 
     loaded = load_spec(spec, overrides or ())
-    report = check_dataset(load_dataset(loaded.data, loaded.seed))
+    dataset = load_dataset(loaded.data, loaded.seed)
+    report = check_dataset(dataset)
+    report = replace(report, warnings=(*report.warnings, *doubts(loaded)))
+    found = faults(loaded, dataset, expected_platform(loaded.device))
+    try:
+        check_trackers(loaded)
+    except SennError as error:
+        found.append(error)
     if as_json:
-        _print_json(report.as_dict())
+        _print_json(report.as_dict() | {"errors": [error.message for error in found]})
     else:
         _print_report(report)
+        if not found:
+            _print_cost(loaded, dataset)
+    if found:
+        raise joined(found)
+
+
+def _print_cost(spec: Spec, dataset: Dataset) -> None:
+    """What training would take, in the words of `senn train --dry-run`."""
+    from senn_cli.cli.plan import length_lines
+    from senn_cli.training.plan import make_plan
+
+    encoding = sys.stdout.encoding or "utf-8"
+    for line in length_lines(spec, make_plan(spec, dataset)):
+        typer.echo(printable(line, encoding))
 
 
 def _print_report(report: Report) -> None:
@@ -111,7 +144,7 @@ def _print_report(report: Report) -> None:
             f"{part.low:.4g} to {part.high:.4g}",
             f"{part.mean:.4g}",
             str(part.repeated),
-            _size(part.bytes),
+            in_bytes(part.bytes),
         )
     _print(table)
     if report.task == "classification":
@@ -129,7 +162,7 @@ def _print_report(report: Report) -> None:
     typer.echo(f"constant features in the training part: {report.constant_features}")
     for name, count in report.shared_with_train.items():
         typer.echo(f"{name} examples that are in the training part too: {count}")
-    typer.echo(f"memory: {_size(report.bytes)}")
+    typer.echo(f"memory: {in_bytes(report.bytes)}")
     for warning in report.warnings:
         typer.echo(printable(f"warning: {warning}", sys.stdout.encoding or "utf-8"))
 
@@ -165,11 +198,3 @@ def _print(table: Table) -> None:
     from rich.console import Console
 
     Console(width=None if sys.stdout.isatty() else 240).print(table)
-
-
-def _size(count: int) -> str:
-    """Bytes with a unit."""
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= factor:
-            return f"{count / factor:.1f} {unit}"
-    return f"{count} B"

@@ -51,7 +51,6 @@ def export(
     from rich.text import Text
 
     from senn_cli.cli import console
-    from senn_cli.cli.plan import in_bytes
     from senn_cli.cli.words import printable
     from senn_cli.model import load_model
     from senn_cli.runs.directory import RunDirectory
@@ -60,6 +59,7 @@ def export(
     from senn_cli.training.device import choose_device
     from senn_cli.use.exports import SAMPLE, export_model
     from senn_cli.use.latency import REPEATS, measure_latency
+    from senn_cli.words import in_bytes
 
     choose_device()
     model = load_model(run)

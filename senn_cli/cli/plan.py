@@ -8,10 +8,12 @@ from rich.console import Console
 
 from senn_cli.cli.console import table
 from senn_cli.cli.words import printable
+from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.spec import NetworkSpec, Spec
+from senn_cli.training.cost import told
 from senn_cli.training.footprint import Memory
 from senn_cli.training.plan import Plan, rows
-from senn_cli.words import hidden_units, plural
+from senn_cli.words import hidden_units, in_bytes, plural
 
 _LABELS = {
     "parameters": "parameters",
@@ -47,6 +49,7 @@ def length_lines(spec: Spec, plan: Plan) -> list[str]:
         f"examples: {train:,} training, {validation:,} validation, {test:,} test",
         f"training: {length}, batches of {plan.batch:,}, "
         f"{plural(plan.steps_per_epoch, 'step')} an epoch",
+        f"compilations: {told(spec, plan.start, sum(map(bool, plan.examples)))}",
     ]
 
 
@@ -66,7 +69,10 @@ def memories(plan: Plan) -> list[tuple[str, str, str]]:
     for field in fields(Memory):
         start, full = (getattr(memory, field.name) for memory in (plan.memory, plan.full_memory))
         if start or full:
-            found.append((_LABELS[field.name], in_bytes(start), in_bytes(full)))
+            label = _LABELS[field.name]
+            if field.name == "growth" and isinstance(plan.start, DenseArchitecture):
+                label = "a look at the curvature, and the scores"
+            found.append((label, in_bytes(start), in_bytes(full)))
     return [*found, ("total", in_bytes(plan.memory.total), in_bytes(plan.full_memory.total))]
 
 
@@ -75,30 +81,24 @@ def notes(spec: Spec, plan: Plan) -> list[str]:
     capacity = hidden_units(plan.full.capacities, _unit(spec))
     if spec.expansion.policy == "none":
         full = "Full capacity: nothing grows."
-    elif spec.expansion.max_hidden is None:
+    elif spec.expansion.max_hidden is not None:
+        full = (
+            f"Full capacity: {capacity}, room for the {spec.expansion.max_hidden} "
+            "of expansion.max_hidden where they take most memory."
+        )
+    elif plan.full == plan.start:
         full = (
             f"Full capacity: {capacity}, as at the start; expansion.max_hidden "
             "sets no limit, and a full layer is enlarged."
         )
     else:
-        full = (
-            f"Full capacity: {capacity}, room for the {spec.expansion.max_hidden} "
-            "of expansion.max_hidden where they take most memory."
-        )
+        full = f"Full capacity: {capacity}, all that the limits of width and depth allow."
     lines = ["Sizes are in use / capacity; memory is that of the capacity.", full]
     network = spec.network
     adaptive = isinstance(network, NetworkSpec) and network.capacity.multiple == "auto"
     if spec.device == "auto" and adaptive:
         lines.append("Capacities are those of a CPU; on a GPU they are multiples of 64.")
     return lines
-
-
-def in_bytes(count: int) -> str:
-    """Bytes with a unit, in powers of ten."""
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= factor:
-            return f"{count / factor:.1f} {unit}"
-    return f"{count} B"
 
 
 def _unit(spec: Spec) -> str:

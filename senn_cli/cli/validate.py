@@ -33,26 +33,32 @@ def validate(
 ) -> None:
     """Check specs and report all their faults at once.
 
-    Nothing is trained and no data are read. The exit code is 2 if a spec is not valid.
+    Nothing is trained, and of data files no more is looked at than their size; `senn data check`
+    reads them. The exit code is 2 if a spec is not valid.
     """
     from senn_cli.cli import console
     from senn_cli.spec import load_spec
     from senn_cli.spec.describe import printable
+    from senn_cli.training.foreseen import doubts, foreseen
 
     failed: list[tuple[str, SpecError]] = []
     results: list[dict[str, Any]] = []
     for path in specs:
         try:
-            spec = load_spec(path, overrides or ())
+            spec = load_spec(path, overrides or (), also=foreseen)
         except SpecError as error:
             failed.append((path, error))
-            results.append({"spec": path, "valid": False, "errors": _errors(path, error)})
+            errors = _errors(path, error)
+            results.append({"spec": path, "valid": False, "errors": errors, "warnings": []})
         else:
-            results.append({"spec": path, "valid": True, "errors": []})
+            warnings = doubts(spec)
+            results.append({"spec": path, "valid": True, "errors": [], "warnings": warnings})
             if not as_json:
                 console.stdout().print(
                     f"{printable(path)}: valid ({_summary(spec)})", soft_wrap=True
                 )
+                for warning in warnings:
+                    typer.echo(f"{printable(path)}: warning: {warning}", err=True)
     if as_json:
         typer.echo(json.dumps(results, indent=2, ensure_ascii=False))
         if failed:
@@ -62,7 +68,10 @@ def validate(
 
 
 def _summary(spec: Spec) -> str:
+    from senn_cli.training.foreseen import length_of
+
     layers = "-".join(map(str, spec.network.hidden)) or "no hidden layer"
+    length = length_of(spec)
     return ", ".join(
         (
             spec.data.source,
@@ -70,6 +79,7 @@ def _summary(spec: Spec) -> str:
             spec.optimizer.kind,
             f"policy {spec.expansion.policy}",
             str(spec.training.length()),
+            *([] if length is None else [length]),
         )
     )
 

@@ -9,6 +9,10 @@ from typing import Any
 import numpy as np
 
 from senn_cli.data.dataset import Array, Dataset, Part
+from senn_cli.words import plural
+
+FEW = 100
+"""Examples below which a result says little."""
 
 
 @dataclass(frozen=True)
@@ -148,18 +152,51 @@ def _warnings(
                 f"{name}: {count} of {parts[name].examples} examples have the same inputs as a "
                 "training example, so its result flatters"
             )
+    found += _few(dataset, parts)
     counts = [count for count in parts["train"].class_counts.values() if count]
     if counts and max(counts) > 10 * min(counts):
         found.append(
             f"train: the largest class has {max(counts)} examples, the smallest {min(counts)}"
         )
-    if dataset.task == "classification" and dataset.outputs < 2:
-        found.append("there is only one class")
     # The borders of images are constant as a rule; a constant column of a table says nothing.
     if constant and len(dataset.train.x.shape) == 2:
         found.append(f"train: {constant} of {dataset.inputs} features never change")
     elif constant == dataset.inputs:
         found.append("train: all inputs are the same")
+    return found
+
+
+def _few(dataset: Dataset, parts: dict[str, PartReport]) -> list[str]:
+    """What is odd about the numbers of examples, classes and targets."""
+    found, train = [], parts["train"].examples
+    examples = sum(part.examples for part in parts.values())
+    if examples < FEW:
+        found.append(
+            f"only {plural(examples, 'example')}, of which {parts['test'].examples} measure the "
+            "result: it will vary much with the seed"
+        )
+    if dataset.task == "regression":
+        if dataset.outputs > 1:
+            found.append(f"{dataset.outputs} targets, which one network predicts together")
+        for number, column in enumerate(dataset.train.y.T, start=1):
+            values = len(np.unique(column))
+            which = "" if dataset.outputs == 1 else f" {number}"
+            if values == 1:
+                found.append(f"train: target{which} never changes")
+            elif values <= 3 < train:
+                found.append(
+                    f"train: target{which} has {values} values alone; if they are classes, write "
+                    "data.task: classification"
+                )
+        return found
+    single = [label for label, count in parts["train"].class_counts.items() if count == 1]
+    if single:
+        found.append(f"train: a single example of {_some(single)}")
+    if dataset.outputs > 10 and 2 * dataset.outputs > train:
+        found.append(
+            f"{dataset.outputs} classes for {plural(train, 'example')}; if they are numbers to "
+            "predict, write data.task: regression"
+        )
     return found
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -97,3 +99,21 @@ def _arrays(path: Path, names: tuple[str, ...]) -> dict[str, Array]:
             )
         other = "set data.inputs and data.targets"
         return {name: found.take(name, other=other) for name in names}
+
+
+def shape_of(path: Path, name: str) -> tuple[int, ...] | None:
+    """The shape of an array, from its header alone; None where none can be read."""
+    try:
+        if not path.is_file():
+            return None
+        with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as file:
+            version = np.lib.format.read_magic(file)
+            read = (
+                np.lib.format.read_array_header_1_0
+                if version == (1, 0)
+                else np.lib.format.read_array_header_2_0
+            )
+            shape: tuple[int, ...] = read(file)[0]
+            return shape
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+        return None  # loading says what is wrong

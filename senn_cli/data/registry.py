@@ -17,11 +17,12 @@ from senn_cli.data import (
     tiny_imagenet,
 )
 from senn_cli.data.dataset import Array, Dataset, Part, Source
-from senn_cli.data.split import choose_subset, count_of, hold_out
+from senn_cli.data.split import choose_subset, hold_out
 from senn_cli.errors import DataError
 from senn_cli.spec.augment import ColorSpec, walk
 from senn_cli.spec.data import CsvSpec, DataSpec, NpzSpec, augmentation
 from senn_cli.spec.images import DigitsSpec, FolderSpec
+from senn_cli.spec.share import count_of
 
 # Drawn at unit scale already: scaling them by a small sample's statistics would only add noise.
 _UNIT_SCALE = ("moons", "regression")

@@ -12,6 +12,8 @@ from senn_cli.data.dataset import Array
 from senn_cli.errors import DataError
 from senn_cli.randomness import purpose_number
 
+_NUMBERS = "; for numbers to predict, write data.task: regression"
+
 
 def seed_sequence(seed: int, purpose: str) -> np.random.SeedSequence:
     """The root of randomness for one purpose; different purposes never share draws."""
@@ -27,19 +29,6 @@ def permutation(count: int, seed: int, purpose: str) -> Array:
     """A random order of the numbers below `count`, int64 `(count,)`."""
     draws = np.random.PCG64(seed_sequence(seed, purpose)).random_raw(count)
     return np.argsort(draws, kind="stable").astype(np.int64)
-
-
-def count_of(amount: float | int, total: int) -> int:
-    """The number of examples that a share or a count stands for.
-
-    Args:
-      amount: an int is a count; a float is a share of `total`, rounded to the nearest whole number
-        and to 1 where that would be 0 (a share of 0.0 stays 0).
-      total: the number of examples that a share is of.
-    """
-    if isinstance(amount, int):
-        return amount
-    return max(1, round(amount * total)) if amount > 0 else 0
 
 
 def hold_out(
@@ -67,10 +56,11 @@ def hold_out(
     classes = 0 if labels is None else len(np.unique(labels))
     least = 1 if labels is None else classes
     if total - count < least:
+        many = classes > total // 2
         what = "one example" if labels is None else f"one example of each of the {classes} classes"
         raise DataError(
             f"data.{purpose} takes {count} of {total} examples, so fewer than {what} would be left",
-            hint=f"take a smaller share or count for data.{purpose}",
+            hint=f"take a smaller share or count for data.{purpose}" + (_NUMBERS if many else ""),
         )
     order = permutation(total, seed, f"split/{purpose}")
     if labels is None:

@@ -18,11 +18,10 @@ import jax
 
 from senn_cli.growth.dormant_images import ImageScores, image_scores
 from senn_cli.growth.dormant_round import DormantRound
-from senn_cli.growth.dormant_settings import DormantSettings
+from senn_cli.growth.dormant_settings import DormantSettings, settings_of
 from senn_cli.growth.policy import Round, View
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.spec import Spec
-from senn_cli.spec.network import DenseNetSpec
 from senn_cli.training.optimizer import Optimizer
 from senn_cli.training.programs import Ledger, Program
 from senn_cli.training.tracking import Tracking
@@ -75,28 +74,5 @@ class DormantChannels:
 
 def make_dormant(spec: Spec, optimizer: Optimizer, ledger: Ledger) -> DormantChannels:
     """The policy that `spec` describes, for a DenseNet."""
-    expansion, network = spec.expansion, spec.network
-    assert isinstance(network, DenseNetSpec) and optimizer.tracking is not None
-    dormant, prune = expansion.dormant, expansion.prune
-    settings = DormantSettings(
-        threshold=expansion.threshold,
-        stop=expansion.stop,
-        noise=expansion.noise,
-        activate=dormant.activate,
-        prune=dormant.prune if prune.enabled else 0.0,
-        redraw=dormant.redraw,
-        bud_factor=dormant.bud_factor,
-        width=expansion.width.enabled,
-        depth=expansion.depth.enabled,
-        min_width=prune.min_width,
-        max_width=expansion.width.max_width,
-        max_hidden=expansion.max_hidden,
-        max_parameters=expansion.max_parameters,
-        max_layers=expansion.depth.max_layers,
-        per_block=expansion.depth.per_block,
-        per_round=expansion.width.per_round,
-        pruned_per_round=prune.per_round,
-        in_use=network.capacity.in_use,
-        growth=network.capacity.growth,
-    )
-    return DormantChannels(settings, optimizer.tracking, ledger)
+    assert optimizer.tracking is not None
+    return DormantChannels(settings_of(spec), optimizer.tracking, ledger)

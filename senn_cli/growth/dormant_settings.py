@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.spec import Spec
+from senn_cli.spec.network import DenseNetSpec
 
 
 @dataclass(frozen=True)
@@ -73,3 +75,31 @@ class DormantSettings:
             and (self.max_width is None or architecture.bud <= self.max_width)
             and (self.max_hidden is None or width <= self.max_hidden)
         )
+
+
+def settings_of(spec: Spec) -> DormantSettings:
+    """The options that `spec` gives, for a DenseNet."""
+    expansion, network = spec.expansion, spec.network
+    assert isinstance(network, DenseNetSpec)
+    dormant, prune = expansion.dormant, expansion.prune
+    return DormantSettings(
+        threshold=expansion.threshold,
+        stop=expansion.stop,
+        noise=expansion.noise,
+        activate=dormant.activate,
+        prune=dormant.prune if prune.enabled else 0.0,
+        redraw=dormant.redraw,
+        bud_factor=dormant.bud_factor,
+        width=expansion.width.enabled,
+        depth=expansion.depth.enabled,
+        min_width=prune.min_width,
+        max_width=expansion.width.max_width,
+        max_hidden=expansion.max_hidden,
+        max_parameters=expansion.max_parameters,
+        max_layers=expansion.depth.max_layers,
+        per_block=expansion.depth.per_block,
+        per_round=expansion.width.per_round,
+        pruned_per_round=prune.per_round,
+        in_use=network.capacity.in_use,
+        growth=network.capacity.growth,
+    )

@@ -90,6 +90,12 @@ def _augment(spec: Spec) -> Iterator[Found]:
 def _densenet(spec: Spec) -> Iterator[Found]:
     if not isinstance(spec.network, DenseNetSpec):
         return
+    if isinstance(spec.data, CsvSpec | MoonsSpec | RegressionSpec):
+        yield Found(
+            ("network", "kind"),
+            f"should be mlp for data.source {spec.data.source}: a densenet needs images",
+            ("data.source",),
+        )
     others = ("network.kind", "expansion.policy")
     if spec.grows and spec.expansion.proposals == "search":
         yield Found(

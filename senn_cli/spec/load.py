@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,17 @@ from senn_cli.spec.text import read_text
 from senn_cli.spec.yaml import read_yaml
 
 
-def load_spec(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Spec:
+def load_spec(
+    path: str | os.PathLike[str],
+    overrides: Sequence[str] = (),
+    also: Callable[[Spec], Iterable[Found]] = lambda spec: (),
+) -> Spec:
     """Reads a spec file.
 
     Args:
       path: the file; its name stands in messages as it is given here.
       overrides: texts of the form `path=value`, as given to `--set`.
+      also: finds more faults in a spec that has none in itself.
 
     Returns:
       the spec, with presets and defaults filled in and paths made absolute.
@@ -38,7 +43,7 @@ def load_spec(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Sp
     """
     file = Path(path)
     text = _read(file)
-    return parse_spec(text, str(path), Path(os.path.abspath(file)).parent, overrides)
+    return parse_spec(text, str(path), Path(os.path.abspath(file)).parent, overrides, also)
 
 
 def parse_spec(
@@ -46,6 +51,7 @@ def parse_spec(
     filename: str = "spec.yaml",
     base_dir: str | os.PathLike[str] | None = None,
     overrides: Sequence[str] = (),
+    also: Callable[[Spec], Iterable[Found]] = lambda spec: (),
 ) -> Spec:
     """Reads a spec from a text.
 
@@ -54,6 +60,7 @@ def parse_spec(
       filename: its name in messages; the name of the run, if none is written, is its stem.
       base_dir: what relative paths are relative to; None for the working directory.
       overrides: texts of the form `path=value`, as given to `--set`.
+      also: finds more faults in a spec that has none in itself.
 
     Raises:
       SpecError: the spec has faults, all of which are listed.
@@ -77,6 +84,9 @@ def parse_spec(
         if not any(one.path[: len(path)] == path for path in lost)
         and not (one.others and any(map(one.involves, lost)))
     ]
+    if spec is not None and not faults:
+        more = also(spec)
+        faults = [Fault(*locate(root, one.path), one.path, one.message) for one in more]
     if faults or spec is None:
         raise InvalidSpecError(_ordered(faults))
     return spec

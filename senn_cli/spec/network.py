@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field
 from senn_cli.spec.base import DEEPEST, WIDEST, AlsoAccepts, Integral, Listed, Model, Width, fault
 from senn_cli.spec.describe import describe
 
-_Room = Annotated[float, Field(gt=0, le=100)]  # of what is there already
+_Room = Annotated[float, Field(ge=1e-3, le=100)]  # of what is there already
 _Widths = Annotated[tuple[Width, ...], Field(max_length=DEEPEST), Listed]
 _Block = Annotated[tuple[Width, ...], Field(min_length=1, max_length=DEEPEST), Listed]
 

@@ -77,3 +77,16 @@ Some = Annotated[int | float, BeforeValidator(_some), _schema(zero=False, whole=
 
 UpToAll = Annotated[int | float, BeforeValidator(_up_to_all), _schema(zero=False, whole=True)]
 """A share that can be everything: a float in (0, 1], or an int of at least 1."""
+
+
+def count_of(amount: float | int, total: int) -> int:
+    """The number of examples that a share or a count stands for.
+
+    Args:
+      amount: an int is a count; a float is a share of `total`, rounded to the nearest whole number
+        and to 1 where that would be 0 (a share of 0.0 stays 0).
+      total: the number of examples that a share is of.
+    """
+    if isinstance(amount, int):
+        return amount
+    return max(1, round(amount * total)) if amount > 0 else 0

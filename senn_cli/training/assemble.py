@@ -28,12 +28,11 @@ from senn_cli.training.loop import Trainer
 from senn_cli.training.network import Network, new_network
 from senn_cli.training.optimizer import Optimizer, make_optimizer
 from senn_cli.training.plan import (
-    batch_size,
     capacity_rule,
     initial_architecture,
 )
 from senn_cli.training.programs import Ledger, Program
-from senn_cli.training.recorder import require_recordable
+from senn_cli.training.ready import require_ready
 from senn_cli.training.stepping import make_stepping
 from senn_cli.training.timetable import Timetable
 from senn_cli.training.tracking import Tracking, make_track
@@ -60,12 +59,11 @@ def assemble(
       network: makes the network to start from; by default it is drawn from the seed.
 
     Raises:
-      DataError: a batch larger than the training part.
-      SpecError: recordings that these data don't have.
+      SennError: what `ready.require_ready` finds in the way.
     """
-    require_recordable(spec, dataset)
+    require_ready(spec, dataset, jax.default_backend())
     n = len(dataset.train)
-    batch = batch_size(spec, n)
+    batch = spec.training.batch_of(n)
     timetable = make_timetable(spec, n // batch, until)
     optimizer = make_optimizer(
         spec.optimizer,

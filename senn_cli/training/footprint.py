@@ -6,11 +6,12 @@ needs at a time. What the compiler adds for its own purposes is not known in adv
 
 from __future__ import annotations
 
+import math
+import os
 from dataclasses import dataclass, fields
 
-from senn_cli.data.dataset import Dataset, Part
 from senn_cli.nets.architecture import Architecture
-from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture
+from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture, Wiring
 from senn_cli.nets.kinds import AnyArchitecture
 from senn_cli.spec import Spec
 from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, OptimizerSpec
@@ -32,7 +33,8 @@ class Memory:
       data: the training and validation parts as they are stored.
       activations: what a batch's forward and backward pass keep: inputs and pre-activations of
         every map, and the gradients of the latter.
-      growth: the two samples that a growth round observes.
+      growth: the two samples that a growth round observes; of a DenseNet what a look at its
+        curvature needs, and the scores.
     """
 
     parameters: int
@@ -43,24 +45,43 @@ class Memory:
     growth: int
 
     @property
+    def least(self) -> int:
+        """What is in use at one time: batches and growth rounds take turns."""
+        return self.total - min(self.activations, self.growth)
+
+    @property
     def total(self) -> int:
         """All of them; never all in use at once, so more than is needed at any time."""
         return sum(getattr(self, field.name) for field in fields(self))
 
 
+def machine_memory() -> int | None:
+    """Bytes of memory of this machine; None where the system does not tell."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # not on Windows
+        return None
+
+
 def _pixels(architecture: DenseArchitecture) -> int:
     """Numbers that one image's forward and backward pass keep: what maps read, yield, are told."""
-    height, width, _ = architecture.image
     total = 0
     for wire in architecture.wiring[:-1]:
-        block, _ = architecture.place(wire.index)
-        area = -(-height // 2**block) * -(-width // 2**block)
+        area = _area(architecture, wire)
         total += area * (sum(source.channels for source in wire.sources) + 2 * wire.channels)
     return total
 
 
-def memory(spec: Spec, dataset: Dataset, architecture: AnyArchitecture, batch: int) -> Memory:
-    """What a run with `architecture` keeps on the device; see `Memory`."""
+def memory(
+    spec: Spec, architecture: AnyArchitecture, batch: int, examples: int, data: int
+) -> Memory:
+    """What a run with `architecture` keeps on the device; see `Memory`.
+
+    Args:
+      batch: examples a step.
+      examples: of the training part.
+      data: bytes of the training and validation parts.
+    """
     parameters = architecture.shape().parameters
     if isinstance(architecture, DenseArchitecture):
         parameters += sum(
@@ -72,15 +93,14 @@ def memory(spec: Spec, dataset: Dataset, architecture: AnyArchitecture, batch: i
             parameters=_FLOAT * parameters,
             optimizer=_FLOAT * parameters * _moments(spec.optimizer),
             curvature=_FLOAT * _tracked(spec, architecture),
-            data=_bytes(dataset.train) + _bytes(dataset.validation),
+            data=data,
             activations=_FLOAT * batch * _pixels(architecture),
-            growth=0,
+            growth=_FLOAT * _look(spec, architecture, batch) if spec.grows else 0,
         )
     maps = [architecture.map_capacity(index) for index in range(architecture.maps)]
     growing = spec.expansion.policy != "none"
     sampled = 0
     if growing:
-        examples = len(dataset.train)
         most = examples // 2 if spec.expansion.score_on == "held_out" else examples
         sampled = min(spec.expansion.samples, most)
     # A growth round holds what every map reads (twice, once with room), yields and is told.
@@ -89,10 +109,45 @@ def memory(spec: Spec, dataset: Dataset, architecture: AnyArchitecture, batch: i
         parameters=_FLOAT * parameters,
         optimizer=_FLOAT * parameters * _moments(spec.optimizer),
         curvature=_FLOAT * _curvature(spec, architecture),
-        data=_bytes(dataset.train) + _bytes(dataset.validation),
+        data=data,
         activations=_FLOAT * batch * sum(n_in + 2 * n_out for n_in, n_out in maps),
         growth=_FLOAT * 2 * sampled * a_round,
     )
+
+
+def _look(spec: Spec, architecture: DenseArchitecture, batch: int) -> int:
+    """Numbers that a look at the curvature of a growing DenseNet needs, and the scores after it.
+
+    What every map reads and yields and is told in both backward passes; its patches, of one map at
+    a time; and for every map the two factors and the gradient of the look, and the scores' own.
+    """
+    samples = batch if spec.curvature.samples is None else spec.curvature.samples
+    stride = spec.curvature.stride
+    patches, kept = 0, 0
+    for wire in architecture.wiring:
+        if wire.kind == "bud":
+            continue
+        rows = _rows(wire)
+        kept += 2 * (rows**2 + wire.channels**2 + rows * wire.channels)
+        if wire.kind == "layer":
+            patches = max(
+                patches, samples * math.ceil(_area(architecture, wire) / stride**2) * rows
+            )
+    told_twice = sum(wire.channels * _area(architecture, wire) for wire in architecture.wiring[:-1])
+    return samples * (_pixels(architecture) + told_twice) + patches + kept
+
+
+def _rows(wire: Wiring) -> int:
+    """Rows of a map's kernel as one matrix."""
+    n_in = sum(source.channels for source in wire.sources)
+    return 1 + n_in if wire.kind == "head" else TAPS * n_in
+
+
+def _area(architecture: DenseArchitecture, wire: Wiring) -> int:
+    """Positions of what a convolution yields."""
+    height, width, _ = architecture.image
+    halved: int = 2 ** architecture.place(wire.index)[0]
+    return math.ceil(height / halved) * math.ceil(width / halved)
 
 
 def _tracked(spec: Spec, architecture: DenseArchitecture) -> int:
@@ -104,8 +159,7 @@ def _tracked(spec: Spec, architecture: DenseArchitecture) -> int:
     for wire in architecture.wiring:
         if wire.kind == "bud":
             continue
-        n_in = sum(source.channels for source in wire.sources)
-        rows = 1 + n_in if wire.kind == "head" else TAPS * n_in
+        rows = _rows(wire)
         numbers += 2 * (rows**2 + wire.channels**2)
         numbers += 2 * rows * wire.channels if spec.grows else 0
     return numbers
@@ -133,7 +187,3 @@ def _curvature(spec: Spec, architecture: Architecture) -> int:
         n = 1 + architecture.inputs
         numbers += 2 * n * n + n  # the matrix, its eigenvectors and eigenvalues
     return numbers
-
-
-def _bytes(part: Part | None) -> int:
-    return 0 if part is None else int(part.x.nbytes + part.y.nbytes)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from senn_cli.data.dataset import Dataset
-from senn_cli.errors import DataError
 from senn_cli.growth.edits import CapacityRule
 from senn_cli.nets.architecture import Architecture, Layer
 from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture, Wiring
 from senn_cli.nets.kinds import AnyArchitecture
 from senn_cli.spec import Spec
-from senn_cli.spec.expansion import ExpansionSpec
 from senn_cli.spec.network import DenseNetSpec, NetworkSpec
 from senn_cli.training.footprint import Memory, memory
+from senn_cli.training.largest import largest
 
 AUTO_MULTIPLE = {"cpu": 8, "gpu": 64}
 """What `capacity.multiple: auto` is: small on a CPU, where spare neurons cost time."""
@@ -48,7 +47,7 @@ class Plan:
 
     Attributes:
       start: the architecture that training starts from.
-      full: the largest that `expansion.max_hidden` lets it become, else `start`.
+      full: the largest that the limits of `expansion` let it become, or `start` without limits.
       memory, full_memory: of these two.
       examples: of the training, validation and test part.
       batch: examples a step.
@@ -73,25 +72,27 @@ def make_plan(spec: Spec, dataset: Dataset) -> Plan:
     """The plan of `spec` with its data.
 
     Where the spec leaves the device open, capacities are those of a CPU.
-
-    Raises:
-      DataError: a batch larger than the training part.
+    What must hold for it is asked before, by `ready.require_ready`.
     """
     examples = len(dataset.train)
-    batch = batch_size(spec, examples)
+    batch = spec.training.batch_of(examples)
     per_epoch = examples // batch
     length = spec.training.length()
     steps = None if length.minutes is not None else length.in_steps(per_epoch)
     rule = capacity_rule(spec.network, "gpu" if spec.device == "gpu" else "cpu")
     example = dataset.train.x.shape[1:]
     start = initial_architecture(spec, example, dataset.outputs, rule)
-    full = largest(spec, dataset, start, rule, batch)
+
+    def needed(architecture: AnyArchitecture) -> Memory:
+        return memory(spec, architecture, batch, examples, stored(dataset))
+
+    full = largest(spec, start, rule, lambda found: needed(found).total)
     validation = dataset.validation
     return Plan(
         start=start,
         full=full,
-        memory=memory(spec, dataset, start, batch),
-        full_memory=memory(spec, dataset, full, batch),
+        memory=needed(start),
+        full_memory=needed(full),
         examples=(examples, 0 if validation is None else len(validation), len(dataset.test)),
         batch=batch,
         steps_per_epoch=per_epoch,
@@ -101,19 +102,10 @@ def make_plan(spec: Spec, dataset: Dataset) -> Plan:
     )
 
 
-def batch_size(spec: Spec, examples: int) -> int:
-    """Examples a step, of `examples` to train on.
-
-    Raises:
-      DataError: more than there are.
-    """
-    batch = spec.training.batch_of(examples)
-    if batch > examples:
-        raise DataError(
-            f"training.batch_size is {batch}, but the training part has only {examples} examples",
-            hint="lower training.batch_size, or leave it out: `auto` fits the data",
-        )
-    return batch
+def stored(dataset: Dataset) -> int:
+    """Bytes of the parts that stay on the device."""
+    kept = (dataset.train, dataset.validation)
+    return sum(int(part.x.nbytes + part.y.nbytes) for part in kept if part is not None)
 
 
 def capacity_rule(network: NetworkSpec | DenseNetSpec, platform: str) -> CapacityRule:
@@ -132,19 +124,10 @@ def initial_architecture(
     """The architecture that training starts from, with its capacities.
 
     Args:
-      shape: of one example.
-
-    Raises:
-      DataError: examples that are no images, for a network that needs them.
+      shape: of one example: of an image, where the network is a densenet.
     """
     network = spec.network
     if isinstance(network, DenseNetSpec):
-        if len(shape) not in (2, 3):
-            raise DataError(
-                f"network.kind densenet needs images, height x width or height x width x channels; "
-                f"an example has shape {shape}",
-                hint="take a source of images, or `network: mlp`",
-            )
         height, width, channels = (*shape, 1)[:3]
         blocks = tuple(
             tuple(Layer(width, room(spec, width), network.activation) for width in block)
@@ -218,58 +201,3 @@ def _conv_row(architecture: DenseArchitecture, wire: Wiring) -> Row:
 def _name(architecture: DenseArchitecture, wire: Wiring) -> str:
     block, number = architecture.place(wire.index)
     return f"block {block} {wire.kind} {number}"
-
-
-def largest(
-    spec: Spec, dataset: Dataset, start: AnyArchitecture, rule: CapacityRule, batch: int
-) -> AnyArchitecture:
-    """The architecture of `max_hidden` neurons that takes most memory, or `start` without a limit.
-
-    Where the neurons will go is not known in advance: the layer in which they take most memory gets
-    all of them, as far as `max_width` allows. Layers are only inserted where growth can do nothing
-    else.
-    """
-    expansion = spec.expansion
-    fixed = expansion.policy == "none" or expansion.max_hidden is None
-    if fixed or isinstance(start, DenseArchitecture):
-        return start
-    grown = _inserted(start, expansion, rule)
-    if not expansion.width.enabled:
-        return grown
-    fillings = [
-        _widened(grown, (*range(first, len(grown.hidden)), *range(first)), expansion, rule)
-        for first in range(len(grown.hidden))
-    ]
-    return max(fillings, key=lambda a: memory(spec, dataset, a, batch).total, default=grown)
-
-
-def _inserted(start: Architecture, expansion: ExpansionSpec, rule: CapacityRule) -> Architecture:
-    """`start` with the layers that must come before any neuron, or instead of neurons."""
-    limit, most_layers = expansion.max_hidden or 0, expansion.depth.max_layers
-    grown = start
-    while expansion.depth.enabled and not (grown.hidden and expansion.width.enabled):
-        # An inserted layer stands on its map's narrower side and is as wide as that.
-        width, index = max((min(grown.map_width(i)), i) for i in range(grown.maps))
-        full = most_layers is not None and len(grown.hidden) >= most_layers
-        if full or sum(grown.widths) + width > limit:
-            break
-        layer = Layer(width, rule.room(width), "rational")
-        grown = replace(grown, hidden=(*grown.hidden[:index], layer, *grown.hidden[index:]))
-    return grown
-
-
-def _widened(
-    start: Architecture, order: tuple[int, ...], expansion: ExpansionSpec, rule: CapacityRule
-) -> Architecture:
-    """`start` with its layers filled in `order` until `max_hidden` is reached."""
-    grown = start
-    for index in order:
-        extra = max(0, (expansion.max_hidden or 0) - sum(grown.widths))
-        width, capacity = grown.hidden[index].width, grown.hidden[index].capacity
-        wanted = width + extra
-        if expansion.width.max_width is not None:
-            wanted = max(width, min(wanted, expansion.width.max_width))
-        while capacity < wanted:  # in the steps that single neurons make
-            capacity = rule.room(capacity + 1, capacity)
-        grown = grown.with_layer(index, width=wanted, capacity=capacity)
-    return grown

@@ -15,8 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from senn_cli.data.dataset import Dataset
-from senn_cli.errors import RunError, SpecError
+from senn_cli.errors import RunError
 from senn_cli.growth.build import INPUT_DAMPING
 from senn_cli.growth.landscape import grid, make_landscape, place_of, weights_at
 from senn_cli.nets.architecture import Architecture
@@ -34,23 +33,6 @@ When = Literal["before", "after", "end"]
 FOLDER = "recordings"
 _LINE = 200  # points of a network's function of one input
 _PLANE = 121  # points of a decision boundary, in each direction
-
-
-def require_recordable(spec: Spec, dataset: Dataset) -> None:
-    """Raises SpecError where the data or the network have no such pictures."""
-    wanted = spec.record
-    if wanted.landscape and (dataset.inputs != 1 or dataset.outputs != 1):
-        raise SpecError(
-            f"record.landscape needs one input and one output, found {dataset.inputs} and "
-            f"{dataset.outputs}",
-            hint="leave record.landscape out, or take data such as `source: regression`",
-        )
-    if wanted.boundary and (dataset.inputs != 2 or dataset.task != "classification"):
-        raise SpecError(
-            f"record.boundary needs a classification of two inputs, found a {dataset.task} of "
-            f"{dataset.inputs}",
-            hint="leave record.boundary out, or take data such as `source: moons`",
-        )
 
 
 class Recorder:

@@ -13,9 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from senn_cli.cli.app import app
-from senn_cli.cli.plan import in_bytes
 from senn_cli.spec import load_spec
 from senn_cli.training.loop import Trainer
+from senn_cli.words import in_bytes
 from tests.waiting import LIMIT, wait_until
 
 runner = CliRunner()

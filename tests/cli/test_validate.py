@@ -28,7 +28,8 @@ def test_a_valid_spec(specs: Path) -> None:
     result = runner.invoke(app, ["validate", "good.yaml"])
     assert result.exit_code == 0
     assert result.stdout == (
-        "good.yaml: valid (digits, mlp 10-20, natural_gradient, policy senn, 20 epochs)\n"
+        "good.yaml: valid (digits, mlp 10-20, natural_gradient, policy senn, 20 epochs, "
+        "1,294 examples in batches of 256, 100 steps)\n"
     )
     assert result.stderr == ""
 
@@ -81,7 +82,7 @@ def test_json(specs: Path) -> None:
     assert result.exit_code == 2
     assert result.stderr == ""
     good, bad, none = json.loads(result.stdout)
-    assert good == {"spec": "good.yaml", "valid": True, "errors": []}
+    assert good == {"spec": "good.yaml", "valid": True, "errors": [], "warnings": []}
     assert bad["valid"] is False
     assert bad["errors"][1] == {
         "path": "optimizer.damping",

@@ -20,10 +20,21 @@ def dataset(train: Part, test: Part, classes: tuple[str, ...] = ("a", "b")) -> D
     return Dataset("npz", task, train, None, test, classes, zero, zero + 1, zero, zero + 1)
 
 
+FEW = "only 4 examples, of which 2 measure the result: it will vary much with the seed"
+SINGLE = "train: a single example of class a, class b"
+
+
 def test_a_clean_set_has_no_warnings() -> None:
+    x = [[float(i), float(-i)] for i in range(90)]
+    held = [[100.0 + i, 0.0] for i in range(10)]
+    clean = dataset(part(x, [0, 1] * 45), part(held, [0, 1] * 5))
+    assert check_dataset(clean).warnings == ()
+
+
+def test_the_numbers_of_a_small_set() -> None:
     report = check_dataset(dataset(part([[0, 1], [2, 4]], [0, 1]), part([[5, 5], [6, 6]], [0, 1])))
     train = report.parts["train"]
-    assert report.warnings == ()
+    assert report.warnings == (FEW, SINGLE)
     assert (train.examples, train.inputs, train.dtype) == (2, (2,), "float32")
     assert (train.low, train.high, train.mean) == (0.0, 4.0, 1.75)
     assert train.class_counts == {"a": 1, "b": 1}
@@ -45,7 +56,7 @@ def test_duplicates_within_and_between_parts() -> None:
 def test_constant_features_of_a_table() -> None:
     report = check_dataset(dataset(part([[7, 1], [7, 2]], [0, 1]), part([[8, 3], [9, 4]], [0, 1])))
     assert report.constant_features == 1
-    assert report.warnings == ("train: 1 of 2 features never change",)
+    assert report.warnings == (FEW, SINGLE, "train: 1 of 2 features never change")
 
 
 def test_absent_classes_and_uneven_ones() -> None:
@@ -54,6 +65,8 @@ def test_absent_classes_and_uneven_ones() -> None:
     assert report.warnings == (
         "train: no example of class c",
         "test: no example of class a, class b",
+        "only 13 examples, of which 1 measure the result: it will vary much with the seed",
+        "train: a single example of class b",
         "train: the largest class has 11 examples, the smallest 1",
     )
 
@@ -66,7 +79,11 @@ def test_non_finite_values_are_counted() -> None:
 
 def test_notes_of_the_source_are_shown_first() -> None:
     clean = dataset(part([[0, 1], [2, 4]], [0, 1]), part([[5, 5], [6, 6]], [0, 1]))
-    assert check_dataset(replace(clean, notes=("half of it",))).warnings == ("half of it",)
+    assert check_dataset(replace(clean, notes=("half of it",))).warnings == (
+        "half of it",
+        FEW,
+        SINGLE,
+    )
 
 
 def test_targets_of_a_regression() -> None:
@@ -81,3 +98,35 @@ def test_targets_of_a_regression() -> None:
     )
     assert report.parts["train"].class_counts == {}
     assert json.loads(json.dumps(report.as_dict()))["outputs"] == 2
+
+
+def targets(train: Array, test: Array) -> tuple[str, ...]:
+    def of(y: Array, first: int) -> Part:
+        x = np.arange(first, first + len(y), dtype=np.float32)[:, None]
+        return Part(x, y.astype(np.float32), np.arange(first, first + len(y)))
+
+    return check_dataset(dataset(of(train, 0), of(test, 1000), ())).warnings
+
+
+def test_what_is_odd_about_targets_is_named() -> None:
+    spread = np.linspace(0, 1, 100)
+    three = np.stack([spread, np.full(100, 4.0), np.arange(100) % 3], axis=1)
+    assert targets(three, three) == (
+        "3 targets, which one network predicts together",
+        "train: target 2 never changes",
+        "train: target 3 has 3 values alone; if they are classes, write data.task: classification",
+    )
+    assert targets(spread[:, None], spread[:, None]) == ()
+    assert targets(spread[:, None], spread[:3, None]) == ()
+    assert targets(spread[:20, None], spread[:5, None]) == (
+        "only 25 examples, of which 5 measure the result: it will vary much with the seed",
+    )
+
+
+def test_numbers_taken_for_classes_are_named() -> None:
+    x = [[float(i)] for i in range(120)]
+    prices = part(x, list(range(120)))
+    found = check_dataset(dataset(prices, part(x, list(range(120))), tuple(map(str, range(120)))))
+    assert (
+        "120 classes for 120 examples; if they are numbers to predict, write data.task: regression"
+    ) in found.warnings

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from senn_cli.data.split import choose_subset, count_of, hold_out, permutation, seed_sequence
+from senn_cli.data.split import choose_subset, hold_out, permutation, seed_sequence
 from senn_cli.errors import DataError
+from senn_cli.spec.share import count_of
 
 # Sizes of one to six classes; the labels are then laid out in a mixed order.
 SIZES = st.lists(st.integers(1, 40), min_size=1, max_size=6)

@@ -132,7 +132,7 @@ network = hidden.flatmap(
                 {},
                 {
                     "multiple": multiple,
-                    "growth": st.floats(min_value=1e-9, max_value=100),
+                    "growth": st.floats(min_value=1e-3, max_value=100),
                     "initial": st.one_of(st.none(), st.just([width * 2 for width in widths])),
                 },
             ),

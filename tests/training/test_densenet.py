@@ -67,7 +67,9 @@ def test_it_can_be_loaded_and_looked_at(whole: Run) -> None:
 
 
 def test_data_that_are_no_images_are_refused(tmp_path: Path) -> None:
-    text = SPEC.replace("{source: digits, normalize: global, subset: 400}", "moons")
+    np.savez(tmp_path / "rows.npz", x=np.arange(1000.0).reshape(200, 5), y=np.arange(200) % 2)
+    own = f"{{source: npz, path: {tmp_path / 'rows.npz'}}}"
+    text = SPEC.replace("{source: digits, normalize: global, subset: 400}", own)
     with pytest.raises(DataError, match="needs images"):
         train_run(parse_spec(text), run_directory=tmp_path / "run")
     assert not (tmp_path / "run").exists()

@@ -8,7 +8,6 @@ import jax
 import pytest
 
 from senn_cli.data.registry import load_dataset
-from senn_cli.errors import DataError
 from senn_cli.spec import parse_spec
 from senn_cli.training import assemble
 from senn_cli.training.plan import Plan, make_plan, rows
@@ -45,11 +44,6 @@ def test_the_length_of_the_run() -> None:
     timed = plan("training={minutes: 2, batch_size: full}", "optimizer.schedule=constant")
     assert (timed.steps, timed.epochs, timed.minutes) == (None, None, 2)
     assert timed.batch == 80
-
-
-def test_a_batch_larger_than_the_data() -> None:
-    with pytest.raises(DataError, match="batch_size is 81"):
-        plan("training.batch_size=81")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,89 @@
+"""What will stop training, as far as a spec tells it with what is known before data are loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from senn_cli.data.known import Known, known, training_rows
+from senn_cli.spec import Spec
+from senn_cli.spec.checks import Found
+from senn_cli.spec.network import DenseNetSpec
+from senn_cli.training.footprint import machine_memory, memory
+from senn_cli.training.gpu import expected_platform, why_no_gpu
+from senn_cli.training.plan import capacity_rule, initial_architecture
+from senn_cli.training.ready import too_large
+from senn_cli.words import plural
+
+
+def foreseen(spec: Spec) -> list[Found]:
+    """What stands against training; loading the data may find more (`training/ready.py`)."""
+    source = known(spec.data)
+    return [*_rows(spec, source), *_images(spec, source), *_memory(spec, source)]
+
+
+def doubts(spec: Spec) -> list[str]:
+    """What will stop training here, but perhaps not where the spec is meant for."""
+    reason = why_no_gpu()
+    if spec.device != "gpu" or reason is None:
+        return []
+    return [f"device is gpu, but JAX will find no GPU here: {reason}"]
+
+
+def length_of(spec: Spec) -> str | None:
+    """How much there is to train on, and in how many steps; None where only loading tells."""
+    source = known(spec.data)
+    if source is None or not source.exact:
+        return None
+    examples = training_rows(spec.data, source.rows)
+    batch = spec.training.batch_of(examples)
+    length = spec.training.length()
+    told = f"{plural(examples, 'example')} in batches of {batch:,}"
+    if length.epochs is None:
+        return told
+    return f"{told}, {plural(length.in_steps(examples // batch), 'step')}"
+
+
+def _rows(spec: Spec, source: Known | None) -> Iterator[Found]:
+    if source is None:
+        return
+    examples, size = training_rows(spec.data, source.rows), spec.training.batch_size
+    parts = ("data.source", "data.path", "data.validation", "data.subset")
+    if examples < 1:
+        yield Found(("data",), f"should leave something to train on of {source.rows} rows")
+    elif isinstance(size, int) and size > examples:
+        can = "" if source.exact else f" that a table of {source.rows} lines can have"
+        yield Found(
+            ("training", "batch_size"),
+            f"should be at most {examples}, the examples to train on{can}, found {size}; left out, "
+            "it fits the data",
+            parts,
+        )
+
+
+def _images(spec: Spec, source: Known | None) -> Iterator[Found]:
+    if source is None or source.example is None or not isinstance(spec.network, DenseNetSpec):
+        return
+    if len(source.example) not in (2, 3):
+        yield Found(
+            ("network", "kind"),
+            f"should be mlp: a densenet needs images, and an example of data.path has the shape "
+            f"{source.example}",
+            ("data.path", "data.inputs"),
+        )
+
+
+def _memory(spec: Spec, source: Known | None) -> Iterator[Found]:
+    there = machine_memory()
+    if there is None or expected_platform(spec.device) != "cpu":
+        return
+    # Without the data, the least that they can be.
+    examples = 1 if source is None else max(1, training_rows(spec.data, source.rows))
+    dense = isinstance(spec.network, DenseNetSpec)
+    example = (1, 1, 1) if dense else (1,)
+    architecture = initial_architecture(spec, example, 1, capacity_rule(spec.network, "cpu"))
+    batch = min(examples, spec.training.batch_of(examples))
+    needed = memory(spec, architecture, batch, examples, 0).least
+    if needed > there:
+        path = ("network", "blocks" if dense else "hidden")
+        told = too_large(needed, there)
+        yield Found(path, f"makes a network that {told}", ("training.batch_size",))

@@ -1,0 +1,29 @@
+"""Whether JAX will find a GPU, told without starting it."""
+
+from __future__ import annotations
+
+import os
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+_DEVICES = ("nvidiactl", "nvidia0", "dxg", "kfd")
+"""What Linux calls GPUs: NVIDIA's, those of Windows beneath it, and AMD's."""
+
+
+def why_no_gpu() -> str | None:
+    """Why JAX will find no GPU, or None where nothing speaks against one."""
+    platforms = os.environ.get("JAX_PLATFORMS", "")
+    if platforms and not {"cuda", "rocm", "gpu"} & set(platforms.split(",")):
+        return f"the environment has JAX_PLATFORMS={platforms}"
+    if not any(Path("/dev", name).exists() for name in _DEVICES):
+        return "this machine has none"
+    if not entry_points(group="jax_plugins") and find_spec("jax_plugins") is None:
+        return "JAX is installed for the CPU alone; see `senn doctor`"
+    return None
+
+
+def expected_platform(device: Literal["auto", "cpu", "gpu"]) -> Literal["cpu", "gpu"]:
+    """Where a spec's `device` is expected to train."""
+    return "cpu" if device == "cpu" or why_no_gpu() is not None else "gpu"
