@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,7 @@ def load_spec(path: str | Path, overrides: Sequence[str] = ()) -> Spec:
 
 
 def train(
-    spec: Spec | str | Path | dict[str, Any],
+    spec: Spec | str | Path | Mapping[str, Any],
     *,
     overrides: Sequence[str] = (),
     root: str | Path = "runs",
@@ -36,7 +35,9 @@ def train(
     """Trains a network as `spec` describes, without a terminal.
 
     Args:
-      spec: a `Spec`, the path of a YAML file, or the content of one as a mapping.
+      spec: a `Spec`, the path of a YAML file, or the content of one as a mapping. Data are named,
+        not held: arrays are saved by `numpy.savez("my.npz", x=x, y=y)` and named by
+        `{"source": "npz", "path": "my.npz"}`.
       overrides: as `--set` takes them; not for a ready `Spec`.
       root: where the run directory is made.
       run_directory: a new or empty directory to use instead.
@@ -55,7 +56,7 @@ def train(
 
 def transfer(
     origin: str | Path,
-    spec: Spec | str | Path | dict[str, Any],
+    spec: Spec | str | Path | Mapping[str, Any],
     *,
     overrides: Sequence[str] = (),
     root: str | Path = "runs",
@@ -134,27 +135,14 @@ def import_weights(
     return read(Path(weights), None if mapping is None else Path(mapping), Path(output))
 
 
-def _spec(spec: Spec | str | Path | dict[str, Any], overrides: Sequence[str]) -> Spec:
+def _spec(spec: Spec | str | Path | Mapping[str, Any], overrides: Sequence[str]) -> Spec:
     """The spec that `train` was given in one of its forms."""
-    if isinstance(spec, dict):
-        import json
+    if isinstance(spec, Mapping):
+        from senn_cli.spec.load import from_values
 
-        from senn_cli.spec import parse_spec
-
-        # JSON is YAML 1.2, and leaves no doubt about what is a text.
-        text = json.dumps({"name": "run", **spec}, indent=2, default=_plain)
-        return parse_spec(text, "<spec>", Path.cwd(), overrides)
+        return from_values(spec, Path.cwd(), overrides)
     if isinstance(spec, str | Path):
         return load_spec(spec, overrides)
     if overrides:
         raise ValueError("overrides need a path or a mapping, not a ready Spec")
     return spec
-
-
-def _plain(value: Any) -> Any:
-    """What JSON lacks: paths as texts, NumPy's numbers and arrays as Python's."""
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    raise TypeError(f"a spec has no place for a {type(value).__name__}: {value!r}")

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import (
     AfterValidator,
     Field,
+    ValidationError,
     ValidationInfo,
     field_validator,
     model_serializer,
@@ -122,6 +123,14 @@ class Duration(Model):
         """In words, such as `10 epochs`."""
         unit = self.unit.removesuffix("s") if self.value == 1 else self.unit
         return f"{tidy(self.value)} {unit}"
+
+
+def duration_of(text: str) -> Duration | None:
+    """The duration that a text such as `10 epochs` says; None where it says none."""
+    try:
+        return Duration.model_validate(text)
+    except ValidationError:
+        return None
 
 
 def _no_minutes(value: Duration) -> Duration:

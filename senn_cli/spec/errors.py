@@ -11,7 +11,8 @@ from senn_cli.errors import SpecError
 from senn_cli.spec.base import LARGEST, WIDEST
 from senn_cli.spec.catalog import DISCRIMINATORS, places, unknown_key
 from senn_cli.spec.checks import Found
-from senn_cli.spec.describe import alternatives, describe, dotted
+from senn_cli.spec.describe import alternatives, describe, dotted, quote
+from senn_cli.spec.duration import duration_of, tidy
 from senn_cli.spec.suggest import closest
 
 
@@ -127,10 +128,29 @@ def _explained(
     if expected == "a mapping" and found is None:
         return path, "is empty; leave it out to take the defaults"
     if expected is not None:
-        return path, f"should be {expected}, found {describe(found)}"
+        near = _shorter(path, found) if expected == "a mapping" else None
+        hint = f"; did you mean `{near}`?" if near is not None else ""
+        return path, f"should be {expected}, found {describe(found)}{hint}"
     # Whatever a validator raised is told in its own words; pydantic puts its own before them.
-    reason = str(context["error"]) if isinstance(context.get("error"), Exception) else error["msg"]
+    raised = context.get("error")
+    told = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    reason = str(raised) if isinstance(raised, Exception) else told
     return path, f"is wrong: {reason}, found {describe(found)}"
+
+
+def _shorter(path: tuple[str | int, ...], found: Any) -> str | None:
+    """What a section that is given as a single value was meant to be."""
+    section = path[-1] if path else None
+    if section == "expansion" and found is False:
+        return "expansion: none"
+    if section == "expansion" and found is True:
+        return "expansion: senn"
+    if section == "training" and isinstance(found, str):
+        length = duration_of(found)
+        return None if length is None else f"training: {{{length.unit}: {tidy(length.value)}}}"
+    if section == "checkpoints" and isinstance(found, str) and duration_of(found) is not None:
+        return f"checkpoints: {{every: {found}}}"
+    return None
 
 
 def choose(names: Iterable[str], found: Any) -> str:
@@ -161,8 +181,20 @@ def _untagged(
 ) -> tuple[tuple[str | int, ...], str]:
     key = DISCRIMINATORS[str(path[0])]
     if key in found:
-        return (*path, key), choose(_variants(str(path[0])), found[key])
+        return (*path, key), _chosen(str(path[0]), found[key])
     return path, _no_variant(str(path[0]), found)
+
+
+def _chosen(section: str, found: Any) -> str:
+    """What to say of a kind that there is not; a path where a source should stand is a file."""
+    message = choose(_variants(section), found)
+    ending = found.rpartition(".")[2].lower() if isinstance(found, str) and "." in found else ""
+    options = {"csv": "csv", "tsv": "csv", "txt": "csv", "npz": "npz"}.get(ending)
+    if section != "data" or options is None:
+        return message
+    target = ", target: COLUMN" if options == "csv" else ""
+    meant = f"{{source: {options}, path: {quote(found)}{target}}}"
+    return f"{message.partition('; did you mean')[0]}; did you mean `{meant}`?"
 
 
 def _missing(path: tuple[str | int, ...]) -> str:

@@ -169,7 +169,7 @@ DORMANT = MappingProxyType({"threshold": 3e-4, "stop": 0.0, "every": {"steps": 2
 
 
 class ExpansionSpec(Model):
-    """When, where and by what the network grows."""
+    """When, where and by what the network grows; a text stands for the policy of that name."""
 
     policy: Annotated[str, BeforeValidator(_policy)] = Field(
         default="senn",
@@ -239,3 +239,15 @@ class ExpansionSpec(Model):
     dormant: DormantSpec = Field(
         default=DormantSpec(), description="Options of `proposals: dormant`."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_text(cls, value: Any) -> Any:
+        return {"policy": value} if isinstance(value, str) else value
+
+
+ExpansionField = Annotated[
+    ExpansionSpec,
+    AlsoAccepts(enum=list(POLICIES), description="The policy, its options as by default."),
+]
+"""The `expansion` section, whose JSON schema also allows the text."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,13 @@ from senn_cli.errors import SpecError
 from senn_cli.spec.checks import Found
 from senn_cli.spec.describe import describe, printable
 from senn_cli.spec.errors import Fault, InvalidSpecError, explain
-from senn_cli.spec.nodes import Node, locate, plain
+from senn_cli.spec.nodes import Node, YamlFault, locate, plain
 from senn_cli.spec.overrides import apply_overrides
 from senn_cli.spec.paths import BASE_DIRECTORY
 from senn_cli.spec.prune import without
 from senn_cli.spec.spec import Spec, in_name
 from senn_cli.spec.text import read_text
+from senn_cli.spec.values import read_values
 from senn_cli.spec.yaml import read_yaml
 
 
@@ -71,6 +72,33 @@ def parse_spec(
         raise InvalidSpecError(faults)
     if not isinstance(root.value, dict):
         raise InvalidSpecError([*faults, _no_mapping(root, text)])
+    return _checked(root, found, filename, base_dir, overrides, also)
+
+
+def from_values(
+    value: Mapping[str, Any],
+    base_dir: str | os.PathLike[str] | None = None,
+    overrides: Sequence[str] = (),
+) -> Spec:
+    """The spec that a mapping of Python values describes; see `parse_spec`.
+
+    Raises:
+      SpecError: the spec has faults, all of which are listed.
+    """
+    root, found = read_values(value)
+    return _checked(root, found, "run", base_dir, overrides)
+
+
+def _checked(
+    root: Node,
+    found: list[YamlFault],
+    filename: str,
+    base_dir: str | os.PathLike[str] | None,
+    overrides: Sequence[str],
+    also: Callable[[Spec], Iterable[Found]] = lambda spec: (),
+) -> Spec:
+    """The spec in `root`, in which `found` is wrong already; `parse_spec` says the rest."""
+    faults = [Fault(f.origin, f.line, f.path, f.message) for f in found]
     root, misplaced = apply_overrides(root, overrides)
     faults += [Fault(f.origin, f.line, f.path, f.message) for f in misplaced]
     data = {"name": _default_name(filename), **plain(root)}

@@ -12,8 +12,15 @@ from senn_cli.spec.yaml import read_yaml
 
 # What a short form stands for, by the last key of its path: `data: digits` is
 # `data: {source: digits}`, so that `data.validation` can be set beside it.
-_SHORT_TEXTS = {"data": "source", "network": "kind", "optimizer": "kind", "schedule": "kind"}
-_SHORT_BOOLS = {"width": "enabled", "depth": "enabled"}
+_SHORT_TEXTS = {
+    "data": "source",
+    "network": "kind",
+    "optimizer": "kind",
+    "schedule": "kind",
+    "expansion": "policy",
+}
+_SWITCHED = ("width", "depth", "prune", "checkpoints", "tensorboard", "mlflow", "wandb")
+_SHORT_BOOLS = dict.fromkeys(_SWITCHED, "enabled")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from senn_cli.spec.checks import cross_faults
 from senn_cli.spec.curvature import CurvatureSpec
 from senn_cli.spec.data import DataSpec
 from senn_cli.spec.describe import describe, dotted
-from senn_cli.spec.expansion import DORMANT, ExpansionSpec
+from senn_cli.spec.expansion import DORMANT, ExpansionField, ExpansionSpec
 from senn_cli.spec.network import DenseNetSpec, NetworkField
 from senn_cli.spec.optimizer import NaturalGradientSpec, OptimizerSpec
 from senn_cli.spec.record import RecordSpec
@@ -75,7 +75,7 @@ class Spec(Model):
         default=CurvatureSpec(),
         description="The curvature of a densenet, tracked beside the steps of training.",
     )
-    expansion: ExpansionSpec = Field(
+    expansion: ExpansionField = Field(
         default=ExpansionSpec(), description="Growth of the network: when, where and by what."
     )
     training: TrainingSpec = Field(
@@ -117,6 +117,8 @@ class Spec(Model):
         if not isinstance(value, dict):
             return value
         network, expansion = value.get("network"), value.get("expansion", {})
+        if isinstance(expansion, str):
+            expansion = {"policy": expansion}
         if not isinstance(expansion, dict):
             return value
         kind = network.get("kind") if isinstance(network, dict) else network
