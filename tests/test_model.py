@@ -13,7 +13,7 @@ import pytest
 import senn_cli
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.data.registry import load_dataset
-from senn_cli.errors import RunError
+from senn_cli.errors import RunError, UsageError
 from senn_cli.model import BLOCK, IMAGES
 from senn_cli.nets.models import outputs
 from senn_cli.runs.weights import load_weights
@@ -92,11 +92,25 @@ def test_predictions_are_in_the_units_of_the_targets(line: Run) -> None:
 
 def test_preprocessing_survives_its_file_bit_for_bit(line: Run) -> None:
     stored = json.loads((line.path / "preprocessing.json").read_text())
+    assert stored["format"] == 2
     found = Preprocessing.from_json(stored)
     again = Preprocessing.from_json(json.loads(json.dumps(found.to_json())))
     for name in ("shift", "scale", "target_shift", "target_scale"):
         np.testing.assert_array_equal(getattr(found, name), getattr(again, name))
-        assert getattr(found, name).dtype == np.float32
+        assert getattr(found, name).dtype == np.float64
+    assert found.encoding == again.encoding
+    assert found.encoding is not None
+    assert found.encoding.names == ("x",)
+
+
+def test_preprocessing_of_an_older_senn_is_read_and_of_a_newer_one_refused(digits: Run) -> None:
+    stored = json.loads((digits.path / "preprocessing.json").read_text())
+    old = {name: stored[name] for name in stored if name not in ("format", "encoding")}
+    found = Preprocessing.from_json(old)
+    assert found.encoding is None
+    assert found.shift.dtype == np.float32
+    with pytest.raises(ValueError, match="format 3 is not known"):
+        Preprocessing.from_json(stored | {"format": 3})
 
 
 def test_preprocessing_of_another_run_is_refused(digits: Run, line: Run, tmp_path: Path) -> None:
@@ -135,5 +149,5 @@ def test_a_run_that_has_not_ended_and_one_without_preprocessing_are_told_apart(
     (copy / "preprocessing.json").unlink()
     with pytest.raises(RunError, match="does not exist"):
         senn_cli.load(copy)
-    with pytest.raises(RunError, match="not a run directory"):
+    with pytest.raises(UsageError, match="not a run directory"):
         senn_cli.load(tmp_path / "nothing")

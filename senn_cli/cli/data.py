@@ -163,6 +163,8 @@ def _print_report(report: Report) -> None:
     for name, count in report.shared_with_train.items():
         typer.echo(f"{name} examples that are in the training part too: {count}")
     typer.echo(f"memory: {in_bytes(report.bytes)}")
+    for note in report.notes:
+        typer.echo(printable(f"note: {note}", sys.stdout.encoding or "utf-8"))
     for warning in report.warnings:
         typer.echo(printable(f"warning: {warning}", sys.stdout.encoding or "utf-8"))
 

@@ -18,8 +18,8 @@ def predict(
         list[Path],
         typer.Argument(
             metavar="INPUT",
-            help="Files and folders: .npz, .npy, .csv with a header, images (.png, .jpg), folders "
-            "of images.",
+            help="Files and folders: .npz, .npy, tables (.csv, .tsv, .txt, .data, .gz), images "
+            "(.png, .jpg), folders of images.",
         ),
     ],
     output: Annotated[
@@ -48,7 +48,8 @@ def predict(
     """Use a trained network on new inputs: a CSV row for every example.
 
     Inputs are as the run's data were (pixels, not scaled ones) and are prepared as these. The
-    columns of a table are found by their names where the run's own table is still there.
+    columns of a table are found by the names that the run's own table had; its targets may be left
+    out, and other columns are ignored.
     """
     from senn_cli.cli import console
     from senn_cli.runs.files import write_atomic
@@ -62,6 +63,8 @@ def predict(
     found = predict_files(run, inputs, array)
     if probabilities and found.preprocessing.task == "regression":
         raise UsageError(f"--probabilities: {run} is a regression, which has none")
+    for note in found.notes:
+        console.stderr().print(f"note: {note}", markup=False, soft_wrap=True)
     text = as_csv(found, probabilities=probabilities).encode()
     if output is None:
         # Bytes: the CSV is UTF-8, whatever the terminal's encoding.

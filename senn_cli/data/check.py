@@ -56,6 +56,7 @@ class Report:
       shared_with_train: for the other parts, how many of their examples have the inputs of a
         training example.
       bytes: memory of all parts.
+      notes: what was found that a user may not expect, as sentences.
       warnings: sentences for the user; empty where nothing looks wrong.
     """
 
@@ -67,6 +68,7 @@ class Report:
     constant_features: int
     shared_with_train: dict[str, int]
     bytes: int
+    notes: tuple[str, ...]
     warnings: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
@@ -101,6 +103,7 @@ def check_dataset(dataset: Dataset) -> Report:
         constant_features=constant,
         shared_with_train=shared,
         bytes=sum(part.bytes for part in parts.values()),
+        notes=dataset.notes,
         warnings=tuple(_warnings(dataset, parts, shared, constant)),
     )
 
@@ -139,7 +142,7 @@ def _report_part(part: Part, rows: list[bytes], classes: tuple[str, ...]) -> Par
 def _warnings(
     dataset: Dataset, parts: dict[str, PartReport], shared: dict[str, int], constant: int
 ) -> list[str]:
-    found = list(dataset.notes)
+    found = []
     for name, report in parts.items():
         if report.non_finite:
             found.append(f"{name}: {report.non_finite} values are not finite")

@@ -1,131 +1,157 @@
-"""`source: csv`: the user's own table with a header, numeric features and named target columns."""
+"""`source: csv`: the user's own table of numbers and categories, and the columns to predict."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
-from pathlib import Path
 
 import numpy as np
 
-from senn_cli.data.dataset import Array, Part, Source, Task
-from senn_cli.data.table import read_cells
+from senn_cli.data.dataset import Array, Part, Source
+from senn_cli.data.encoding import Encoding
+from senn_cli.data.features import choose, missing, placed, read, row_numbers
+from senn_cli.data.numerals import is_missing, number
+from senn_cli.data.table import Table, read_table
 from senn_cli.data.targets import as_labels, class_names, class_numbers
 from senn_cli.errors import DataError
+from senn_cli.spec.data import CsvSpec
 
-_LARGEST = float(np.finfo(np.float32).max)
-_SHOWN_FAULTS = 5
-# How a missing label is written. Only taken as such among numbers: "none" may be a class.
-_MISSING = frozenset({"nan", "na", "n/a", "null", "none", "?", "-"})
-
-
-@dataclass(frozen=True)
-class _Table:
-    """A table of text: the header, and the cells of every row with the row's line in the file."""
-
-    path: Path
-    header: tuple[str, ...]
-    rows: list[list[str]]
-    lines: list[int]
+_INT64 = 2**63
+_MANY_CLASSES = 20
 
 
-def load(
-    path: Path,
-    test_path: Path | None,
-    target: str | Sequence[str],
-    task: Task,
-    delimiter: str = ",",
-) -> Source:
+def load(spec: CsvSpec, known: Encoding | None = None) -> Source:
     """Loads a table, and a test part from another table with the same columns if there is one.
 
-    Every column that is no target is a feature and must be numeric. Files are UTF-8; blank lines
-    are skipped, spaces around a cell are dropped.
+    Every column that is no target is a feature, unless `data.columns` or `data.drop` says so.
+    Rows with missing values are refused, left out, or kept for `Encoding.filled`.
 
     Args:
-      path: the table with the training examples; its first line names the columns.
-      test_path: a table with the same columns in any order, or None (a share is then held out).
-      target: the column, or for regression the columns, to predict.
-      task: "classification" (integers or text; classes are the sorted labels of both tables) or
-        "regression".
-      delimiter: what separates cells.
+      spec: the `data` section.
+      known: the encoding of a run whose columns are read, and no others.
 
     Returns:
-      Inputs float32 `(N, features)` in the order of the columns of `path`.
+      Inputs float64 `(N, columns)`, numbers or the numbers of categories as the source's encoding
+      names them, and NaN where a value is missing that will be filled. Classes are the sorted
+      labels of both tables.
 
     Raises:
       DataError: faults of the file, named by `file:line` and column; the first few at once.
     """
-    targets = [target] if isinstance(target, str) else list(target)
-    if task == "classification" and len(targets) != 1:
-        raise DataError(f"data.target names {len(targets)} columns; a classification has one")
-    train = _read(path, delimiter)
-    for name in targets:
-        _require(train, name, "data.target")
-    features = [name for name in train.header if name not in targets]
-    if not features:
-        raise DataError(f"{path} has no column besides {', '.join(targets)} to learn from")
-    tables = [train]
-    if test_path is not None:
-        test = _read(test_path, delimiter)
-        for name in (*features, *targets):
-            _require(test, name, str(path))
+    names = known.names if known is not None and known.named else None
+    train = read_table(spec.path, spec.delimiter, spec.header, names)
+    targets = _targets(train, spec, known)
+    tables, notes = [train], list(train.notes)
+    if spec.target is None and known is None:
+        notes.append(f"no column is named as data.target: the last, {targets[0]}, is predicted")
+    if spec.test_path is not None:
+        same = [*(_features(train, spec, targets) if names is None else names), *targets]
+        test = read_table(
+            spec.test_path, spec.delimiter, spec.header, same if train.named else None
+        )
+        notes += test.notes
         tables.append(test)
-
-    inputs = [_numbers(table, features) for table in tables]
-    names: tuple[str, ...] = ()
-    if task == "regression":
-        outputs = [_numbers(table, targets) for table in tables]
+    if known is None:
+        features = _features(train, spec, targets)
     else:
-        columns = _labels(tables, targets[0])
-        labels, names = class_names(*columns)
-        outputs = [class_numbers(column, labels) for column in columns]
+        features = known.names
+        for place, table in enumerate(tables):
+            tables[place], note = placed(table, known)
+            notes += [] if note is None else [note]
+    for table in tables:
+        for name in (*features, *targets):
+            _require(table, name, "data.target" if name in targets else str(train.path))
+
+    if known is None:
+        listed = "auto" if spec.categories == "auto" else _listed(train, spec.categories, features)
+        categorical = choose(tables, features, listed)
+    else:
+        categorical = [column.categories is not None for column in known.features]
+    inputs, columns, found = read(
+        tables, features, categorical, None if known is None else known.features
+    )
+    if known is None:
+        found += row_numbers(train, features, inputs[0])
+    outputs, labels = _outputs(tables, targets, spec.task)
+    fills = known.fill is not None if known is not None else spec.fill is not None
+    keep, dropped = _complete(tables, features, targets, inputs, outputs, spec.missing, fills)
+    names_of: tuple[str, ...] = ()
+    if spec.task == "classification":
+        outputs, names_of, more = _classes(tables, labels, targets[0], keep)
+        found += more
     parts, first_id = [], 0
-    for x, y in zip(inputs, outputs, strict=True):
-        parts.append(Part(x, y, np.arange(first_id, first_id + len(x), dtype=np.int64)))
-        first_id += len(x)
-    held = parts[1] if test_path is not None else None
-    return Source(name="csv", task=task, train=parts[0], test=held, classes=names)
+    for x, y, rows in zip(inputs, outputs, keep, strict=True):
+        ids = np.flatnonzero(rows).astype(np.int64) + first_id
+        parts.append(Part(x[rows], y if spec.task == "classification" else y[rows], ids))
+        first_id += len(rows)
+    return Source(
+        name="csv",
+        task=spec.task,
+        train=parts[0],
+        test=parts[1] if len(parts) > 1 else None,
+        classes=names_of,
+        notes=(*notes, *found, *dropped),
+        encoding=Encoding(columns, targets, train.named),
+    )
 
 
-def _read(path: Path, delimiter: str) -> _Table:
-    """All cells of a file, with checks that the header is one and that all rows are complete."""
-    found = read_cells(path, delimiter)
-    rows, lines = [cells for _, cells in found], [line for line, _ in found]
-    header = tuple(rows.pop(0))
-    header_line = lines.pop(0)
-    _check_header(header, f"{path}:{header_line}", delimiter)
-    if not rows:
-        raise DataError(f"{path} has a header but no rows")
-    faults = [
-        f"{path}:{line}: {len(cells)} cells, but the header has {len(header)}"
-        for cells, line in zip(rows, lines, strict=True)
-        if len(cells) != len(header)
-    ]
-    _raise(faults)
-    return _Table(path, header, rows, lines)
+def _targets(table: Table, spec: CsvSpec, known: Encoding | None) -> tuple[str, ...]:
+    """The names of the columns to predict."""
+    if spec.target is None:
+        if known is not None:
+            return known.targets
+        if table.named:
+            raise DataError(
+                f"data.target is missing: which column of {table.path} is to be predicted? They "
+                f"are {', '.join(table.header)}",
+                hint=f"for example data.target: {table.header[-1]}",
+            )
+        return (table.header[-1],)
+    wanted = spec.target if isinstance(spec.target, tuple) else (spec.target,)
+    if spec.task == "classification" and len(wanted) != 1:
+        raise DataError(f"data.target names {len(wanted)} columns; a classification has one")
+    return tuple(_named(table, one, "data.target") for one in wanted)
 
 
-def _check_header(header: tuple[str, ...], where: str, delimiter: str) -> None:
-    if all(_number(name) is not None for name in header):
+def _features(table: Table, spec: CsvSpec, targets: Sequence[str]) -> tuple[str, ...]:
+    """The names of the columns to learn from."""
+    names = [name for name in table.header if name not in targets]
+    if spec.columns is not None:
+        names = [_named(table, one, "data.columns") for one in spec.columns]
+    out = {_named(table, one, "data.drop") for one in spec.drop}
+    for key, chosen in (("columns", names if spec.columns is not None else ()), ("drop", out)):
+        both = [name for name in targets if name in chosen]
+        if both:
+            raise DataError(f"data.{key} names {both[0]!r}, which data.target names too")
+    names = [name for name in names if name not in out]
+    if not names:
+        raise DataError(f"{table.path} has no column besides {', '.join(targets)} to learn from")
+    return tuple(names)
+
+
+def _listed(table: Table, wanted: Sequence[str | int], features: Sequence[str]) -> list[str]:
+    """The columns that `data.categories` names."""
+    names = [_named(table, one, "data.categories") for one in wanted]
+    for name in names:
+        if name not in features:
+            raise DataError(f"data.categories names {name!r}, which is no column to learn from")
+    return names
+
+
+def _named(table: Table, column: str | int, asked_by: str) -> str:
+    """The name of a column that is given by its name or by its number, from 1."""
+    if isinstance(column, str):
+        _require(table, column, asked_by)
+        return column
+    if column > len(table.header):
         raise DataError(
-            f"{where}: the first line must name the columns, but all its cells are numbers",
-            hint="put a line such as x1,x2,label first",
+            f"{asked_by} names column {column}, but {table.path} has {len(table.header)}"
         )
-    for position, name in enumerate(header):
-        if not name:
-            raise DataError(f"{where}: column {position + 1} has no name")
-        if name in header[:position]:
-            raise DataError(f"{where}: two columns are called {name!r}")
-    if len(header) == 1 and any(mark in header[0] for mark in ";\t|,"):
-        raise DataError(
-            f"{where}: only one column, {header[0]!r}, is found with the delimiter {delimiter!r}",
-            hint="set data.delimiter",
-        )
+    return table.header[column - 1]
 
 
-def _require(table: _Table, name: str, asked_by: str) -> None:
+def _require(table: Table, name: str, asked_by: str) -> None:
     if name in table.header:
         return
     close = get_close_matches(name, table.header, n=1)
@@ -136,63 +162,88 @@ def _require(table: _Table, name: str, asked_by: str) -> None:
     )
 
 
-def _number(cell: str) -> float | None:
-    """The number in a cell; NaN and infinity are numbers here, `1_000` is none."""
-    try:
-        return None if "_" in cell else float(cell)
-    except ValueError:
-        return None
-
-
-def _numbers(table: _Table, names: Sequence[str]) -> Array:
-    """Numeric columns as float32 `(N, len(names))`."""
-    positions = [table.header.index(name) for name in names]
-    values = np.empty((len(table.rows), len(names)), np.float64)
-    faults = []
-    for row, (cells, line) in enumerate(zip(table.rows, table.lines, strict=True)):
-        for column, position in enumerate(positions):
-            value = _number(cells[position])
-            if value is not None and abs(value) <= _LARGEST:  # False for NaN
-                values[row, column] = value
-                continue
-            where = f"{table.path}:{line}: column {names[column]!r}"
-            faults.append(f"{where} {_fault(cells[position], value)}")
-    _raise(faults)
-    return values.astype(np.float32)
-
-
-def _fault(cell: str, value: float | None) -> str:
-    if not cell:
-        return "is empty"
-    if value is None:
-        return f"is not a number: {cell!r}"
-    if math.isfinite(value):
-        return f"is too large for float32: {cell!r}"
-    return f"is not finite: {cell!r}"
-
-
-def _labels(tables: Sequence[_Table], name: str) -> list[Array]:
-    """The target column of every table: integers where all cells of all tables are, else text."""
-    columns = [[row[table.header.index(name)] for row in table.rows] for table in tables]
-    odd = {cell.lower() for cells in columns for cell in cells if not _is_finite_number(cell)}
-    numeric = odd <= _MISSING | {""} and any(
-        _is_finite_number(c) for cells in columns for c in cells
-    )
-    _raise(
-        [
-            f"{table.path}:{line}: column {name!r} "
-            + (f"is missing: {cell!r}" if cell else "is empty")
-            for cells, table in zip(columns, tables, strict=True)
-            for cell, line in zip(cells, table.lines, strict=True)
-            if not cell or (numeric and not _is_finite_number(cell))
-        ]
-    )
-    if odd:
-        return [np.array(cells, dtype=np.str_) for cells in columns]
-    return [
-        as_labels(np.array([_whole(cell) for cell in cells]), f"{table.path}, column {name!r}")
-        for cells, table in zip(columns, tables, strict=True)
+def _outputs(
+    tables: Sequence[Table], targets: Sequence[str], task: str
+) -> tuple[list[Array], list[list[str]]]:
+    """Numbers `(N, targets)` with NaN where one is missing; for classes their texts beside them."""
+    if task == "regression":
+        return read(tables, targets, [False] * len(targets))[0], []
+    labels = [table.column(targets[0]) for table in tables]
+    present = [cell for column in labels for cell in column if not is_missing(cell)]
+    # Among words, `none` or `?` may be a class.
+    numeric = bool(present) and all(_is_finite(cell) for cell in present)
+    gaps = [
+        np.array([np.nan if not c or (numeric and is_missing(c)) else 0.0 for c in column])
+        for column in labels
     ]
+    return [array[:, None] for array in gaps], labels
+
+
+def _complete(
+    tables: Sequence[Table],
+    features: Sequence[str],
+    targets: Sequence[str],
+    inputs: Sequence[Array],
+    outputs: Sequence[Array],
+    how: str,
+    fills: bool,
+) -> tuple[list[Array], list[str]]:
+    """The rows that are kept of every table, and notes on the others."""
+    gaps = missing(tables, outputs, targets)
+    if not fills:
+        gaps = ", ".join(filter(None, [missing(tables, inputs, features), gaps]))
+    if gaps and how == "refuse":
+        raise DataError(
+            f"values are missing: {gaps}",
+            hint="say what is done about them: data.missing: median (or mean, most_frequent, "
+            "drop); rows without a target are left out then, and data.drop leaves columns out",
+        )
+    keep: list[Array] = []
+    for x, y in zip(inputs, outputs, strict=True):
+        gap = np.isnan(y).any(axis=1)
+        keep.append(~gap if fills else ~(gap | np.isnan(x).any(axis=1)))
+    notes = []
+    for table, rows in zip(tables, keep, strict=True):
+        out = int((~rows).sum())
+        if out == len(rows):
+            raise DataError(f"{table.path} has no row without a missing value: {gaps}")
+        if out:
+            notes.append(f"{table.path.name}: {out} of {len(rows)} rows are left out: {gaps}")
+    if fills and (filled := missing(tables, inputs, features)):
+        notes.append(f"missing values are filled: {filled}")
+    return keep, notes
+
+
+def _classes(
+    tables: Sequence[Table], labels: Sequence[Sequence[str]], name: str, keep: Sequence[Array]
+) -> tuple[list[Array], tuple[str, ...], list[str]]:
+    """The class numbers of the rows that are kept, the names of the classes, and notes."""
+    kept = [
+        [c for c, k in zip(cells, rows, strict=True) if k]
+        for cells, rows in zip(labels, keep, strict=True)
+    ]
+    columns = [np.array(cells, dtype=np.str_) for cells in kept]
+    numeric = all(_is_finite(cell) for cells in kept for cell in cells)
+    values = [[_whole(cell) for cell in cells] for cells in kept] if numeric else []
+    # Longer numbers are labels all the same, but as text.
+    numeric = numeric and all(abs(value) < _INT64 for cells in values for value in cells)
+    if numeric:
+        columns = [
+            as_labels(np.array(cells), f"{table.path}, column {name!r}")
+            for cells, table in zip(values, tables, strict=True)
+        ]
+    known, names = class_names(*columns)
+    numbers = [class_numbers(column, known) for column in columns]
+    notes = []
+    if len(known) > max(_MANY_CLASSES, len(kept[0]) // 10) and numeric:
+        notes.append(
+            f"column {name!r} has {len(known)} different numbers, which are taken for classes; "
+            "for values to predict: data.task: regression"
+        )
+    given = tables[0].classes
+    if given and numeric and known[0] >= 0 and known[-1] < len(given):
+        names = tuple(given[int(number)] for number in known)
+    return numbers, names, notes
 
 
 def _whole(cell: str) -> int | float:
@@ -203,15 +254,6 @@ def _whole(cell: str) -> int | float:
         return float(cell)
 
 
-def _is_finite_number(cell: str) -> bool:
-    number = _number(cell)
-    return number is not None and math.isfinite(number)
-
-
-def _raise(faults: Sequence[str]) -> None:
-    if not faults:
-        return
-    lines = list(faults[:_SHOWN_FAULTS])
-    if len(faults) > _SHOWN_FAULTS:
-        lines.append(f"and {len(faults) - _SHOWN_FAULTS} more")
-    raise DataError("\n".join(lines))
+def _is_finite(cell: str) -> bool:
+    value = number(cell) if "," not in cell and " " not in cell else None
+    return value is not None and math.isfinite(value)

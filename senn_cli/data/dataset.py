@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from math import floor, log2
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from senn_cli.data.encoding import Encoding
 
 Task = Literal["classification", "regression"]
 Array = NDArray[Any]
@@ -17,8 +21,8 @@ class Part:
     """Examples that belong together: the training, validation or test part.
 
     Attributes:
-      x: inputs as stored, `(N, *shape)`, uint8 or float32.
-      y: targets, class numbers int32 `(N,)` or values float32 `(N, k)`.
+      x: inputs as stored, `(N, *shape)`, uint8, float32 or float64.
+      y: targets, class numbers int32 `(N,)` or values float32 or float64 `(N, k)`.
       ids: row numbers in the source, int64 `(N,)`. Where the source has a test part of its own, the
         test rows are counted on after the training rows, so that no id occurs twice.
     """
@@ -54,7 +58,9 @@ class Source:
       test: the official test part; None where the source has none.
       classes: names of the classes in the order of their numbers; empty for regression.
       validation: the user's own validation part; None where one is to be held out.
-      notes: what is unusual about the source, as sentences; `senn data check` shows them.
+      notes: what was found that a user may not expect, as sentences; `senn data check` and the
+        start of a run show them.
+      encoding: what the columns of a table are; None where the inputs are no table.
     """
 
     name: str
@@ -64,6 +70,7 @@ class Source:
     classes: tuple[str, ...] = ()
     validation: Part | None = None
     notes: tuple[str, ...] = ()
+    encoding: Encoding | None = None
 
 
 @dataclass(frozen=True)
@@ -82,9 +89,12 @@ class Dataset:
       validation: held-out examples for choices made during training; None where there are none.
       test: the final measure, never used for a choice.
       classes: names of the classes in the order of their numbers; empty for regression.
-      shift, scale: float32, broadcastable to the shape of one example.
-      target_shift, target_scale: float32 `(k,)`; zeros and ones of shape `(1,)` for classification.
-      notes: what is unusual about the source, as sentences.
+      shift, scale: broadcastable to the shape of one example; float64 where the inputs are, else
+        float32.
+      target_shift, target_scale: `(k,)`, float64 where the targets are, else float32; zeros and
+        ones of shape `(1,)` for classification.
+      notes: what was found that a user may not expect, as sentences.
+      encoding: how rows of a table became inputs; None where the inputs are no table.
     """
 
     name: str
@@ -98,6 +108,17 @@ class Dataset:
     target_shift: Array
     target_scale: Array
     notes: tuple[str, ...] = ()
+    encoding: Encoding | None = None
+
+    @property
+    def unit(self) -> float:
+        """What the device counts targets of float64 in: a power of two near their deviation.
+
+        So their squares stay within float32's range, and nothing is rounded.
+        """
+        if self.task == "classification" or self.train.y.dtype != np.float64:
+            return 1.0
+        return 2.0 ** -floor(log2(float(self.target_scale.min())))
 
     @property
     def inputs(self) -> int:

@@ -17,8 +17,8 @@ from senn_cli.errors import DataError
 Method = Literal["per_feature", "per_channel", "global", "none"]
 
 _BLOCK_BYTES = 1 << 24
-# A spread below this share of the value is the rounding of float32, not information.
-_RELATIVE_SPREAD = 1e-7
+# A spread below this share of the value is rounding, not information.
+_RELATIVE_SPREAD = {np.float32: 1e-7, np.float64: 1e-15}
 
 
 def resolve(method: str, x: Array) -> Method:
@@ -43,8 +43,9 @@ def fit(method: str, x: Array) -> tuple[Array, Array]:
         have one channel, or `(N, H, W, C)`.
 
     Returns:
-      (shift, scale), float32, of shape `shape` for `per_feature`, `(1, 1, C)` for `per_channel` and
-      of ones otherwise; the network's input is `(x - shift) * scale`.
+      (shift, scale), float64 for inputs of float64, else float32, of shape `shape` for
+      `per_feature`, `(1, 1, C)` for `per_channel` and of ones otherwise; the network's input is
+      `(x - shift) * scale`.
 
     Raises:
       DataError: `per_channel` for inputs that are no images.
@@ -52,7 +53,7 @@ def fit(method: str, x: Array) -> tuple[Array, Array]:
     resolved = resolve(method, x)
     single = (1,) * (x.ndim - 1)
     if resolved == "none":
-        return np.zeros(single, np.float32), np.ones(single, np.float32)
+        return np.zeros(single, kind(x)), np.ones(single, kind(x))
     if resolved == "per_channel" and x.ndim not in (3, 4):
         raise DataError(
             "data.normalize is per_channel, but the inputs are no images: one has the shape "
@@ -71,11 +72,29 @@ def fit(method: str, x: Array) -> tuple[Array, Array]:
     return standardise(x)
 
 
+def kind(values: Array) -> type[np.float32] | type[np.float64]:
+    """The type that values are shifted and scaled in: float64 for float64, else float32.
+
+    Float32 holds seven digits, all of which a mean may take that is far from 0.
+    """
+    return np.float64 if values.dtype == np.float64 else np.float32
+
+
+def scaled(values: Array, shift: Array, scale: Array) -> Array:
+    """`(values - shift) * scale` as float32, computed in the type that `kind` names."""
+    wide = kind(values)
+    result: Array = (values.astype(wide) - shift.astype(wide)) * scale.astype(wide)
+    return result.astype(np.float32)
+
+
 def standardise(values: Array) -> tuple[Array, Array]:
-    """Mean and reciprocal standard deviation over the first axis, both float32 of shape `shape`.
+    """Mean and reciprocal standard deviation over the first axis, of shape `shape`.
 
     Args:
       values: `(N, *shape)`, N >= 1, finite.
+
+    Returns:
+      Both float64 for values of float64, else float32.
     """
     count = len(values)
     mean = np.zeros(values.shape[1:])
@@ -92,11 +111,12 @@ def standardise(values: Array) -> tuple[Array, Array]:
         squares += np.square(block - mean).sum(axis=0)
     deviation = np.sqrt(squares / count)
 
-    flat = (low == high) | (deviation <= _RELATIVE_SPREAD * np.abs(mean))
-    flat |= deviation <= 1.0 / float(np.finfo(np.float32).max)
+    result = kind(values)
+    flat = (low == high) | (deviation <= _RELATIVE_SPREAD[result] * np.abs(mean))
+    flat |= deviation <= 1.0 / float(np.finfo(result).max)
     shift = np.where(low == high, low, mean)
     scale = 1.0 / np.where(flat, 1.0, deviation)
-    return shift.astype(np.float32), scale.astype(np.float32)
+    return shift.astype(result), scale.astype(result)
 
 
 def _blocks(values: Array) -> Iterator[Array]:

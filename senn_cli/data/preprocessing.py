@@ -12,6 +12,11 @@ from typing import Any
 import numpy as np
 
 from senn_cli.data.dataset import Array, Dataset, Task
+from senn_cli.data.encoding import Encoding
+from senn_cli.data.normalize import scaled
+
+FORMAT = 2
+"""Format 1, without a number in the file, knew no tables."""
 
 
 @dataclass(frozen=True)
@@ -21,10 +26,11 @@ class Preprocessing:
     Attributes:
       task: "classification" or "regression".
       shape: of one example as it is stored, such as `(28, 28)`.
-      dtype: of one example as it is stored, such as `uint8`.
+      dtype: of one example as it is stored, such as `uint8`; float64 for tables.
       classes: names of the classes in the order of the outputs; empty for regression.
       shift, scale: network input = (x - shift) * scale.
       target_shift, target_scale: prediction = output / target_scale + target_shift.
+      encoding: how rows of a table become examples; None where examples are no such rows.
     """
 
     task: Task
@@ -35,6 +41,7 @@ class Preprocessing:
     scale: Array
     target_shift: Array
     target_scale: Array
+    encoding: Encoding | None = None
 
     @classmethod
     def of(cls, dataset: Dataset) -> Preprocessing:
@@ -44,30 +51,41 @@ class Preprocessing:
             shape=tuple(dataset.train.x.shape[1:]),
             dtype=str(dataset.train.x.dtype),
             classes=dataset.classes,
-            shift=np.asarray(dataset.shift, np.float32),
-            scale=np.asarray(dataset.scale, np.float32),
-            target_shift=np.asarray(dataset.target_shift, np.float32),
-            target_scale=np.asarray(dataset.target_scale, np.float32),
+            shift=dataset.shift,
+            scale=dataset.scale,
+            target_shift=dataset.target_shift,
+            target_scale=dataset.target_scale,
+            encoding=dataset.encoding,
         )
+
+    @property
+    def wide(self) -> type[np.float32] | type[np.float64]:
+        """The type that examples are scaled in, and predictions are given in."""
+        return np.float64 if self.dtype == "float64" else np.float32
 
     def inputs(self, x: Any) -> Array:
         """Network inputs `(N, inputs)` float32 of examples `(N, *shape)`, or of flattened ones.
 
+        In examples of a table NaN stands for a missing value.
+
         Raises:
-          ValueError: examples of another shape.
+          ValueError: examples of another shape, or missing values that nothing stands for.
         """
         x = np.asarray(x)
         size = int(np.prod(self.shape, dtype=np.int64))
         if x.shape[1:] != self.shape and x.shape[1:] != (size,):
             raise ValueError(f"expected examples of shape {self.shape}, found {x.shape[1:]}")
-        x = x.reshape(len(x), *self.shape).astype(np.float32)
-        scaled: Array = ((x - self.shift) * self.scale).reshape(len(x), size)
-        return scaled.astype(np.float32)
+        x = x.reshape(len(x), *self.shape).astype(self.wide)
+        if self.encoding is not None:
+            x = self.encoding.filled(x)
+        return scaled(x, self.shift, self.scale).reshape(len(x), size)
 
     def answers(self, outputs: Any) -> Array:
         """Class probabilities `(N, classes)`, or predictions `(N, k)` in the targets' units."""
         outputs = np.asarray(outputs, np.float32)
         if self.task == "regression":
+            # In float64 where the targets may lie far from 0: float32 would round to their mean.
+            outputs = outputs.astype(self.wide)
             return np.asarray(outputs / self.target_scale + self.target_shift)
         exponents = np.exp(outputs - outputs.max(axis=-1, keepdims=True))
         return np.asarray(exponents / exponents.sum(axis=-1, keepdims=True))
@@ -80,26 +98,34 @@ class Preprocessing:
             for name in ("shift", "scale", "target_shift", "target_scale")
         }
         return {
+            "format": FORMAT,
             "task": self.task,
             "shape": list(self.shape),
             "dtype": self.dtype,
             "classes": list(self.classes),
             **arrays,
+            "encoding": None if self.encoding is None else self.encoding.to_json(),
         }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Preprocessing:
         """What `to_json` described; ValueError, KeyError or TypeError if it is none."""
+        if value.get("format", 1) not in (1, FORMAT):
+            raise ValueError(f"format {value['format']} is not known to this senn")
         task = value["task"]
         if task not in ("classification", "regression"):
             raise ValueError(f"unknown task {task!r}")
+        dtype = str(np.dtype(value["dtype"]))
+        wide = np.float64 if dtype == "float64" else np.float32
+        encoding = value.get("encoding")
         return cls(
             task=task,
             shape=tuple(int(n) for n in value["shape"]),
-            dtype=str(np.dtype(value["dtype"])),
+            dtype=dtype,
             classes=tuple(str(name) for name in value["classes"]),
-            shift=np.asarray(value["shift"], np.float32),
-            scale=np.asarray(value["scale"], np.float32),
-            target_shift=np.asarray(value["target_shift"], np.float32),
-            target_scale=np.asarray(value["target_scale"], np.float32),
+            shift=np.asarray(value["shift"], wide),
+            scale=np.asarray(value["scale"], wide),
+            target_shift=np.asarray(value["target_shift"], wide),
+            target_scale=np.asarray(value["target_scale"], wide),
+            encoding=None if encoding is None else Encoding.from_json(encoding),
         )

@@ -17,6 +17,7 @@ from senn_cli.data import (
     tiny_imagenet,
 )
 from senn_cli.data.dataset import Array, Dataset, Part, Source
+from senn_cli.data.encoding import Encoding, fit
 from senn_cli.data.split import choose_subset, hold_out
 from senn_cli.errors import DataError
 from senn_cli.spec.augment import ColorSpec, walk
@@ -28,7 +29,7 @@ from senn_cli.spec.share import count_of
 _UNIT_SCALE = ("moons", "regression")
 
 
-def load_dataset(spec: DataSpec, seed: int) -> Dataset:
+def load_dataset(spec: DataSpec, seed: int, encoding: Encoding | None = None) -> Dataset:
     """Loads a source, splits it and fits the scaling on the training part.
 
     The order is fixed: where the source has no test part, one is held out (a share is of all rows);
@@ -40,11 +41,12 @@ def load_dataset(spec: DataSpec, seed: int) -> Dataset:
     Args:
       spec: the `data` section; its paths are absolute.
       seed: the spec's seed.
+      encoding: of a run: a table is read as the run's was, and nothing is fitted but the scaling.
 
     Raises:
       DataError: data that are missing, damaged, or too few for the parts asked for.
     """
-    source = load_source(spec, seed)
+    source = load_source(spec, seed, encoding)
     stratify = source.task == "classification"
 
     def labels(part: Part) -> Array | None:
@@ -77,17 +79,33 @@ def load_dataset(spec: DataSpec, seed: int) -> Dataset:
         count = count_of(spec.subset, len(train))
         train = train.take(choose_subset(len(train), count, labels(train), seed=seed))
 
+    notes = source.notes
+    if isinstance(spec, CsvSpec) and source.encoding is not None:
+        encoding = encoding or fit(source.encoding, train.x, spec.fill)
+        parts = {"train": train, "validation": validation, "test": test}
+        encoded, more = _encode(source.encoding, encoding, parts)
+        train, validation, test = encoded["train"], encoded.get("validation"), encoded["test"]
+        notes = (*notes, *more)
+    else:
+        encoding = None
+
     _require_images(spec, train)
     method = "none" if spec.normalize == "auto" and spec.source in _UNIT_SCALE else spec.normalize
     shift, scale = normalize.fit(method, train.x)
+    if encoding is not None:
+        if shift.size > 1:  # a category is 0 or 1 as it is; of a rare one 1 would become large
+            shift, scale = (
+                np.where(encoding.one_hot, one, value)
+                for one, value in ((0.0, shift), (1.0, scale))
+            )
+        _require_float32(encoding, {"train": train, "test": test}, shift, scale)
     target_shift, target_scale = np.zeros(1, np.float32), np.ones(1, np.float32)
     if source.task == "regression":
         if isinstance(spec, NpzSpec | CsvSpec) and spec.normalize_targets:
             target_shift, target_scale = normalize.standardise(train.y)
         else:
-            outputs = train.y.shape[1]
-            target_shift = np.zeros(outputs, np.float32)
-            target_scale = np.ones(outputs, np.float32)
+            outputs, wide = train.y.shape[1], normalize.kind(train.y)
+            target_shift, target_scale = np.zeros(outputs, wide), np.ones(outputs, wide)
     return Dataset(
         name=source.name,
         task=source.task,
@@ -99,8 +117,39 @@ def load_dataset(spec: DataSpec, seed: int) -> Dataset:
         scale=scale,
         target_shift=target_shift,
         target_scale=target_scale,
-        notes=source.notes,
+        notes=notes,
+        encoding=encoding,
     )
+
+
+def _encode(
+    found: Encoding, encoding: Encoding, parts: dict[str, Part | None]
+) -> tuple[dict[str, Part], list[str]]:
+    """The parts as inputs without gaps, and notes on categories that training does not know."""
+    encoded, notes = {}, []
+    for name, part in parts.items():
+        if part is None:
+            continue
+        notes += [f"{name}: {note}" for note in encoding.unknown(found.features, part.x)]
+        x = encoding.filled(encoding.encode(found.features, part.x))
+        encoded[name] = Part(x, part.y, part.ids)
+    return encoded, notes
+
+
+def _require_float32(
+    encoding: Encoding, parts: dict[str, Part], shift: Array, scale: Array
+) -> None:
+    """Refuses inputs that are too large for the network, which computes in float32."""
+    largest = float(np.finfo(np.float32).max)
+    for name, part in parts.items():
+        bad = np.argwhere(np.abs((part.x - shift) * scale) > largest)
+        if len(bad):
+            row, place = (int(number) for number in bad[0])
+            raise DataError(
+                f"{name}: column {encoding.inputs[place]!r} holds {part.x[row, place]:g}, which is "
+                "too large for float32 after scaling",
+                hint="set data.normalize: per_feature",
+            )
 
 
 def _require_images(spec: DataSpec, train: Part) -> None:
@@ -127,8 +176,14 @@ def _require_images(spec: DataSpec, train: Part) -> None:
             )
 
 
-def load_source(spec: DataSpec, seed: int) -> Source:
-    """Loads what a source delivers, before splitting (only drawn sources depend on the seed)."""
+def load_source(spec: DataSpec, seed: int, encoding: Encoding | None = None) -> Source:
+    """Loads what a source delivers, before splitting (only drawn sources depend on the seed).
+
+    Args:
+      spec: the `data` section.
+      seed: the spec's seed.
+      encoding: of a run whose columns are read from a table.
+    """
     match spec.source:
         case "digits":
             return digits.load()
@@ -151,4 +206,4 @@ def load_source(spec: DataSpec, seed: int) -> Source:
         case "npz":
             return npz.load(spec.path, spec.test_path, spec.inputs, spec.targets, spec.task)
         case "csv":
-            return csv.load(spec.path, spec.test_path, spec.target, spec.task, spec.delimiter)
+            return csv.load(spec, encoding)

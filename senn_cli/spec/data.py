@@ -6,6 +6,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from senn_cli.spec.augment import StepSpec
 from senn_cli.spec.base import AlsoAccepts, Integral, Listed, NotNegative, fault
+from senn_cli.spec.describe import describe
 from senn_cli.spec.images import (
     Cifar10Spec,
     Cifar100Spec,
@@ -95,24 +96,93 @@ class NpzSpec(Images, _Own):
 
 
 def _columns(value: Any) -> Any:
-    names = value if isinstance(value, list | tuple) else [value]
-    if not names or not all(isinstance(name, str) and name for name in names):
-        raise fault("should be the name of a column, or a list of names")
+    one = not isinstance(value, list | tuple)
+    names = [value] if one else value
+    if not names or not all(map(_is_column, names)):
+        raise fault("should be the name of a column or its number from 1, or a list of these")
     if len(set(names)) < len(names):
         raise fault("should name every column once")
-    return value if isinstance(value, str) else tuple(names)
+    return value if one else tuple(names)
+
+
+def _is_column(value: Any) -> bool:
+    if isinstance(value, str):
+        return bool(value)
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 10**6
+
+
+def _some_columns(value: Any) -> Any:
+    if value == "auto" or value is None:
+        return value
+    if not isinstance(value, list | tuple):
+        raise fault(f"should be a list of columns, found {describe(value)}")
+    return _columns(value) if value else ()
+
+
+def _header(value: Any) -> Any:
+    if value in ("auto", "none") or (_is_column(value) and not isinstance(value, str)):
+        return value
+    raise fault(f"should be auto, none or the number of a line from 1, found {describe(value)}")
+
+
+def _delimiter(value: Any) -> Any:
+    if value == "auto" or (isinstance(value, str) and len(value) == 1):
+        return value
+    raise fault(f"should be auto or a single character, found {describe(value)}")
+
+
+_Column = str | Annotated[int, Field(ge=1, le=10**6)]
+_Columns = Annotated[tuple[_Column, ...], BeforeValidator(_some_columns)]
 
 
 class CsvSpec(Numbers, _Own):
-    """The user's own table with a header line and one or more target columns."""
+    """The user's own table, with one or more columns to predict."""
 
-    source: Literal["csv"] = Field(description="A table as text, with a header line.")
-    target: Annotated[str | tuple[str, ...], BeforeValidator(_columns)] = Field(
-        description="The column of the targets, or a list of columns; all others are inputs."
+    source: Literal["csv"] = Field(description="A table as text; it may be compressed by gzip.")
+    target: Annotated[_Column | tuple[_Column, ...], BeforeValidator(_columns)] | None = Field(
+        default=None,
+        description="The column of the targets by its name or its number from 1, or a list of "
+        "columns; the others are inputs. By default the last one where the table has no header.",
     )
-    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = Field(
-        default=",", description='The character between two columns; a tab is written "\\t".'
+    columns: _Columns | None = Field(
+        default=None,
+        description="The columns to learn from, by name or number; null for all but the targets.",
     )
+    drop: _Columns = Field(
+        default=(),
+        description="Columns that are not learned from, by name or number, such as `[Name, Id]`.",
+    )
+    categories: Literal["auto"] | _Columns = Field(
+        default="auto",
+        description="The columns whose values are categories, each of which becomes an input of 0 "
+        "or 1; all others must be numbers. `auto` for those with text. Categories are those of the "
+        "training part; a value that is not among them has inputs of 0 alone, and a note.",
+    )
+    missing: Literal["refuse", "drop", "mean", "median", "most_frequent"] = Field(
+        default="refuse",
+        description="What is done about missing values: an error, leaving the row out, or the "
+        "mean, the median or the most frequent value of the column in the training part (of "
+        "categories always the most frequent). Empty cells, NA, N/A, nan, null and ? are missing, "
+        "among numbers `-` and none, too. Rows without a target are left out unless it is refuse.",
+    )
+    header: Annotated[
+        Literal["auto", "none"] | Annotated[int, Field(ge=1, le=10**6)], BeforeValidator(_header)
+    ] = Field(
+        default="auto",
+        description="The number of the line that names the columns, from 1 (lines before it are "
+        "skipped); none where nothing does, so that they are called x1, x2 and so on; `auto` looks "
+        "at the first line.",
+    )
+    delimiter: Annotated[str, BeforeValidator(_delimiter)] = Field(
+        default="auto",
+        description='The character between two columns; a tab is written "\\t", and a space stands '
+        "for any number of blanks. `auto` finds out.",
+    )
+
+    @property
+    def fill(self) -> Literal["mean", "median", "most_frequent"] | None:
+        """What stands for a missing value; None where none is kept."""
+        return None if self.missing == "refuse" or self.missing == "drop" else self.missing
 
 
 def _source(value: Any) -> Any:

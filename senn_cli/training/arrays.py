@@ -10,11 +10,12 @@ import numpy as np
 
 from senn_cli.data.augment import augment
 from senn_cli.data.dataset import Dataset, Part
+from senn_cli.data.normalize import scaled as scaled_on_the_host
 from senn_cli.spec.augment import StepSpec
 
 
 class Arrays(NamedTuple):
-    """A part of the data on the device, as stored (images stay uint8).
+    """A part of the data on the device, as stored (images stay uint8) unless that is float64.
 
     Attributes:
       x: `(N, ...)`; y: labels `(N,)` int32 or targets `(N, m)` float32.
@@ -31,16 +32,21 @@ class Arrays(NamedTuple):
 
 
 def on_device(dataset: Dataset, part: Part) -> Arrays:
-    """`part` of `dataset` on the default device."""
-    host = (
-        part.x,
-        part.y,
-        np.asarray(dataset.shift, np.float32),
-        np.asarray(dataset.scale, np.float32),
-        np.asarray(dataset.target_shift, np.float32),
-        np.asarray(dataset.target_scale, np.float32),
-    )
-    return Arrays(*jax.device_put(host))
+    """`part` of `dataset` on the default device.
+
+    Numbers of float64 are centred here: those far from 0 would lose all their digits in float32.
+    Inputs are scaled, too; targets are counted in `dataset.unit`.
+    """
+    x, shift, scale = part.x, dataset.shift, dataset.scale
+    if x.dtype == np.float64:
+        x = scaled_on_the_host(x, shift, scale)
+        shift, scale = np.zeros_like(shift), np.ones_like(scale)
+    y, target_shift, target_scale = part.y, dataset.target_shift, dataset.target_scale
+    if y.dtype == np.float64:
+        y = ((y - target_shift) / dataset.unit).astype(np.float32)
+        target_shift, target_scale = np.zeros_like(target_shift), target_scale * dataset.unit
+    scaling = (shift, scale, target_shift, target_scale)
+    return Arrays(*jax.device_put((x, y, *(np.asarray(value, np.float32) for value in scaling))))
 
 
 def inputs(arrays: Arrays, rows: jax.Array | None = None) -> jax.Array:

@@ -24,7 +24,7 @@ IMAGES = 250
 def make_evaluate(task: Task) -> Callable[..., tuple[jax.Array, jax.Array]]:
     """The function `(shape, params, widths, data) -> (mean loss, mean figure)`, to be compiled.
 
-    The figure is the accuracy, or the mean squared error in the units of the targets. Every
+    The figure is the accuracy, or the mean squared error in the units of `data.y`. Every
     example counts once: the last block is padded with examples of weight 0.
     """
 

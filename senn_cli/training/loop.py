@@ -285,11 +285,11 @@ class Trainer:
         self.network = replace(network, state=state)
 
     def measure(self, data: Arrays, network: Network | None = None) -> tuple[float, float]:
-        """Mean loss and figure (accuracy or mean squared error) over all of `data`."""
+        """Mean loss and figure (accuracy, or squared error in the targets' units) of `data`."""
         network = self.network if network is None else network
         shape = network.architecture.shape()
         loss, value = self.evaluate(shape, network.state.params, network.widths, data)
-        return float(loss), float(value)
+        return float(loss), float(value) * self.dataset.unit**2
 
     @property
     def figure_name(self) -> str:

@@ -104,8 +104,9 @@ def make_plan(spec: Spec, dataset: Dataset) -> Plan:
 
 def stored(dataset: Dataset) -> int:
     """Bytes of the parts that stay on the device."""
-    kept = (dataset.train, dataset.validation)
-    return sum(int(part.x.nbytes + part.y.nbytes) for part in kept if part is not None)
+    kept = [part for part in (dataset.train, dataset.validation) if part is not None]
+    # What is float64 on the host is float32 there.
+    return sum(a.size * min(a.itemsize, 4) for part in kept for a in (part.x, part.y))
 
 
 def capacity_rule(network: NetworkSpec | DenseNetSpec, platform: str) -> CapacityRule:

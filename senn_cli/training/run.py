@@ -114,6 +114,8 @@ def new_run(
     check_trackers(spec)
     with Interruption(listener.close, listener.interrupted) as interruption:
         device, ledger, dataset = begin(spec, listener)
+        for note in dataset.notes:
+            listener.note(f"note: {note}")
         trainer = assemble(spec, dataset, ledger, until, network)
         directory = (
             RunDirectory.at(run_directory)

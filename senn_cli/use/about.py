@@ -6,12 +6,15 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.model import Model, mismatch
 from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json
 from senn_cli.runs.environment import senn_version
 
-FORMAT = 1
+FORMAT = 2
+"""Format 1 knew no tables; all else is the same."""
 
 
 def describe(model: Model, name: str) -> dict[str, Any]:
@@ -21,20 +24,42 @@ def describe(model: Model, name: str) -> dict[str, Any]:
       model: what is exported.
       name: of the run.
     """
-    classes = model.preprocessing.task == "classification"
+    how = model.preprocessing
+    classes = how.task == "classification"
+    gaps = how.encoding is not None and how.encoding.fill is not None
     return {
         "format": FORMAT,
         "name": name,
         "senn": senn_version(),
         "parameters": model.architecture.parameters,
         "architecture": model.architecture.to_json(),
-        "preprocessing": model.preprocessing.to_json(),
-        "input": "examples as stored, flattened in C order, float32 (N, inputs); "
-        "network input = (x - shift) * scale",
+        "preprocessing": how.to_json(),
+        "features": feature_names(model),
+        "input": "examples as stored, flattened in C order, (N, inputs); "
+        + ("NaN for a missing value, which becomes preprocessing.encoding.fill; " if gaps else "")
+        + "network input = (x - shift) * scale, computed in "
+        + ("float64" if how.dtype == "float64" else "float32"),
         "outputs": "logits (N, classes), and their softmax"
         if classes
         else "scaled predictions (N, targets), and outputs / target_scale + target_shift",
     }
+
+
+def feature_names(model: Model) -> list[str] | None:
+    """The names of the inputs in their order; None where they have none, as pixels.
+
+    A number is called by its column; `city=Rome` is 1 where the column `city` holds `Rome`, else 0.
+    """
+    encoding = model.preprocessing.encoding
+    return None if encoding is None else list(encoding.inputs)
+
+
+def gap_values(model: Model) -> np.ndarray | None:
+    """What stands for NaN in every input, float64 `(inputs,)`; None where none may be missing."""
+    encoding = model.preprocessing.encoding
+    if encoding is None or encoding.fill is None:
+        return None
+    return np.asarray(encoding.fill)
 
 
 def result_names(task: str) -> tuple[str, str]:
@@ -52,7 +77,7 @@ def read_description(text: str | bytes) -> tuple[AnyArchitecture, Preprocessing]
     """
     try:
         value: Any = json.loads(text)
-        if not isinstance(value, Mapping) or value.get("format") != FORMAT:
+        if not isinstance(value, Mapping) or value.get("format") not in (1, FORMAT):
             raise ValueError(f"no description of an exported network in format {FORMAT}")
         architecture = architecture_from_json(value["architecture"])
         preprocessing = Preprocessing.from_json(value["preprocessing"])

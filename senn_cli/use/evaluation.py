@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from senn_cli.data.dataset import Array, Dataset, Part
+from senn_cli.data.encoding import Encoding
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.data.registry import load_dataset
 from senn_cli.errors import DataError, RunError, UsageError
@@ -65,16 +66,22 @@ def evaluate_run(
     model = load_model(run)
     file = data if data is not None else RunDirectory.open(run).spec_path
     spec = load_spec(file, overrides)
-    dataset = load_dataset(spec.data, spec.seed)
+    dataset = load_dataset(spec.data, spec.seed, _encoding(spec.data, model.preprocessing))
     part = dataset.parts.get(split)
     if part is None:
         raise UsageError(
             f"the data of {file} have no {split} part, only {' and '.join(dataset.parts)}",
             hint="Name one of them with --split.",
         )
-    part = fitted(part, dataset, model.preprocessing, str(file))
-    notes = () if data is not None else _notes(dataset, model.preprocessing, overrides)
-    return Evaluation(file, split, measure(model, part, target_names(spec.data)), notes)
+    how = model.preprocessing
+    part = fitted(part, dataset, how, str(file))
+    notes = dataset.notes if data is not None else _notes(dataset, how, overrides)
+    return Evaluation(file, split, measure(model, part, target_names(spec.data, how)), notes)
+
+
+def _encoding(data: DataSpec, how: Preprocessing) -> Encoding | None:
+    """How a table is read: as the run's was."""
+    return how.encoding if isinstance(data, CsvSpec) else None
 
 
 def measure(
@@ -119,7 +126,7 @@ def fitted(part: Part, dataset: Dataset, how: Preprocessing, where: str) -> Part
         raise DataError(
             f"{where}: one example has the shape {shape}, but the run's have {how.shape}"
         )
-    if str(part.x.dtype) != how.dtype:
+    if (part.x.dtype == np.uint8) != (how.dtype == "uint8"):
         raise DataError(
             f"{where}: the inputs are {part.x.dtype}, but the run's are {how.dtype}",
             hint="Store both alike, so that both have the same range of values.",
@@ -141,11 +148,13 @@ def fitted(part: Part, dataset: Dataset, how: Preprocessing, where: str) -> Part
     return Part(x, numbers[part.y], part.ids)
 
 
-def target_names(data: DataSpec) -> tuple[str, ...] | None:
-    """The names of the targets in a `data` section, None where they have none."""
-    if not isinstance(data, CsvSpec):
+def target_names(data: DataSpec, how: Preprocessing | None = None) -> tuple[str, ...] | None:
+    """The names of the targets of a run, or in a `data` section; None where they have none."""
+    if how is not None and how.encoding is not None:
+        return how.encoding.targets
+    if not isinstance(data, CsvSpec) or data.target is None:
         return None
-    return (data.target,) if isinstance(data.target, str) else tuple(data.target)
+    return tuple(map(str, data.target if isinstance(data.target, tuple) else (data.target,)))
 
 
 def _notes(dataset: Dataset, how: Preprocessing, overrides: Sequence[str]) -> tuple[str, ...]:

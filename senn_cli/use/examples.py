@@ -6,7 +6,7 @@ import numpy as np
 
 from senn_cli.data.dataset import Array
 from senn_cli.data.preprocessing import Preprocessing
-from senn_cli.data.targets import as_float32
+from senn_cli.data.targets import as_float32, require_finite
 from senn_cli.errors import DataError
 
 
@@ -20,8 +20,9 @@ def as_examples(values: Array, how: Preprocessing, what: str) -> Array:
       what: how to call the values in an error.
 
     Raises:
-      DataError: another shape; text or objects; numbers that are not finite; for 8-bit examples
-        numbers that are no integers from 0 to 255; 8-bit numbers for other examples.
+      DataError: another shape; text or objects; numbers that are not finite (NaN is a missing value
+        where the run has something that stands for one); for 8-bit examples numbers that are no
+        integers from 0 to 255; 8-bit numbers for other examples.
     """
     size = int(np.prod(how.shape, dtype=np.int64))
     shape = values.shape[1:]
@@ -34,10 +35,11 @@ def as_examples(values: Array, how: Preprocessing, what: str) -> Array:
             f"array of the shape {values.shape}",
             hint="A single example needs a first axis of length 1: x[None]." if alone else None,
         )
-    return _typed(values, how.dtype, what).reshape(len(values), *how.shape)
+    fills = how.encoding is not None and how.encoding.fill is not None
+    return _typed(values, how.dtype, what, fills).reshape(len(values), *how.shape)
 
 
-def _typed(values: Array, dtype: str, what: str) -> Array:
+def _typed(values: Array, dtype: str, what: str, fills: bool) -> Array:
     if values.dtype == np.uint8:
         if dtype != "uint8":
             raise DataError(
@@ -45,6 +47,9 @@ def _typed(values: Array, dtype: str, what: str) -> Array:
                 hint="Store them as float32 if they have the same range of values.",
             )
         return values
+    if dtype == "float64" and values.dtype.kind in "biuf":
+        require_finite(np.where(np.isnan(values), 0, values) if fills else values, what)
+        return values.astype(np.float64)
     if dtype != "uint8":
         return as_float32(values, what)
     if values.dtype.kind not in "iu":

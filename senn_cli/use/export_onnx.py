@@ -1,8 +1,9 @@
 """`--format onnx`: one graph of plain operators, from examples as stored to answers.
 
 Input `examples`, float32 `(b, inputs)`; outputs `logits` and `probabilities`, or `outputs` and
-`predictions`. The description is in the model's metadata under `senn`, the names of the classes
-under `classes`, both as JSON.
+`predictions`. Of a table, examples and predictions are float64, as float32 could not hold numbers
+far from 0, and NaN stands for a missing value. The description is in the model's metadata under
+`senn`, the names of the classes under `classes`, those of the inputs under `features`, as JSON.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from senn_cli.errors import RunError
 from senn_cli.model import Model
 from senn_cli.nets.architecture import Architecture
 from senn_cli.nets.conv_architecture import DenseArchitecture
-from senn_cli.use.about import read_description, result_names
+from senn_cli.use.about import feature_names, gap_values, read_description, result_names
 from senn_cli.use.bare import joined_kernels
 from senn_cli.use.extras import require
 from senn_cli.use.loaded import Loaded
@@ -60,21 +61,31 @@ def write(model: Model, about: Mapping[str, Any], stem: str) -> dict[str, bytes]
     require("onnxruntime", _PURPOSE)
     how, architecture = model.preprocessing, model.architecture
     graph = Graph(onnx)
+    wide = how.wide
     x = "examples"
+    if (fill := gap_values(model)) is not None:
+        x = graph.add("Where", graph.add("IsNaN", x), graph.constant("fill", fill, wide), x)
     for operator, name, value in (("Sub", "shift", how.shift), ("Mul", "scale", how.scale)):
         if value.size > 1:
             value = np.broadcast_to(value, how.shape)
-        x = graph.add(operator, x, graph.constant(name, value.reshape(-1)))
+        x = graph.add(operator, x, graph.constant(name, value.reshape(-1), wide))
+    if wide is np.float64:
+        x = graph.add("Cast", x, to=onnx.TensorProto.FLOAT)
     raw, final = result_names(how.task)
     _NETWORKS[architecture.kind](graph, model, x, raw)
     if how.task == "classification":
         graph.add("Softmax", raw, output=final, axis=1)
     else:
-        centred = graph.add("Div", raw, graph.constant("target_scale", how.target_scale))
-        graph.add("Add", centred, graph.constant("target_shift", how.target_shift), output=final)
+        last = raw
+        if wide is np.float64:
+            last = graph.add("Cast", raw, to=onnx.TensorProto.DOUBLE)
+        centred = graph.add("Div", last, graph.constant("target_scale", how.target_scale, wide))
+        shift = graph.constant("target_shift", how.target_shift, wide)
+        graph.add("Add", centred, shift, output=final)
 
-    def value_info(name: str, width: int) -> Any:
-        return onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["b", width])
+    def value_info(name: str, width: int, dtype: Any = np.float32) -> Any:
+        kind = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+        return onnx.helper.make_tensor_value_info(name, kind, ["b", width])
 
     made = onnx.helper.make_model(
         onnx.helper.make_graph(
@@ -94,6 +105,7 @@ def write(model: Model, about: Mapping[str, Any], stem: str) -> dict[str, bytes]
         {
             "senn": json.dumps(about, ensure_ascii=False),
             "classes": json.dumps(how.classes, ensure_ascii=False),
+            "features": json.dumps(feature_names(model), ensure_ascii=False),
         },
     )
     onnx.checker.check_model(made, full_check=True)
@@ -205,7 +217,7 @@ def load(path: Path) -> Loaded:
     names = list(result_names(how.task))
 
     def run(x: Array) -> tuple[Array, Array]:
-        outputs, answers = session.run(names, {"examples": x})
+        outputs, answers = session.run(names, {"examples": x.astype(how.wide)})
         return np.asarray(outputs), np.asarray(answers)
 
     return run

@@ -2,7 +2,8 @@
 
 It takes float32 `(b, inputs)` for any b and runs on CPU, CUDA, ROCm and TPU without this package:
 `jax.export.deserialize(Path("network.stablehlo").read_bytes()).call(x)` is a mapping with `logits`
-and `probabilities`, or `outputs` and `predictions`.
+and `probabilities`, or `outputs` and `predictions`. Where float32 cannot hold a table's numbers,
+there is no such program. NaN stands for a missing value of a table.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from senn_cli.data.dataset import Array
-from senn_cli.errors import RunError
+from senn_cli.errors import RunError, UsageError
 from senn_cli.model import Model
-from senn_cli.use.about import read_description, result_names
+from senn_cli.use.about import feature_names, gap_values, read_description, result_names
 from senn_cli.use.loaded import Loaded
 
 if TYPE_CHECKING:
@@ -25,12 +26,16 @@ if TYPE_CHECKING:
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
+COARSE = 1e-3
+"""The largest rounding of a table's numbers to float32 that is put up with, in deviations."""
+
 
 def write(model: Model, about: Mapping[str, Any], stem: str) -> dict[str, bytes]:
     """The files of the export by name."""
     import jax
     from jax import export
 
+    _require_float32(model)
     shape = jax.ShapeDtypeStruct(
         (*export.symbolic_shape("b"), model.architecture.inputs), np.float32
     )
@@ -48,18 +53,53 @@ def program(model: Model) -> Any:
 
     how = model.preprocessing
     raw, final = result_names(how.task)
-    size = model.architecture.inputs
+    size, fill = model.architecture.inputs, gap_values(model)
     shift, scale = (
         np.broadcast_to(value, how.shape).reshape(size) for value in (how.shift, how.scale)
     )
+    # Of a table in two parts: the first difference is exact near the shift, whatever its size.
+    shift, rest = shift.astype(np.float32), (shift - shift.astype(np.float32)).astype(np.float32)
+    scale, target_shift, target_scale = (
+        value.astype(np.float32) for value in (scale, how.target_shift, how.target_scale)
+    )
 
     def run(x: jax.Array) -> dict[str, jax.Array]:
-        outputs = model.network(model.params, (x - shift) * scale)
+        if fill is not None:
+            x = jnp.where(jnp.isnan(x), fill.astype(np.float32), x)
+        x = x - shift
+        if rest.any():
+            x = jax.lax.optimization_barrier(x) - rest
+        outputs = model.network(model.params, x * scale)
         if how.task == "regression":
-            return {raw: outputs, final: outputs / how.target_scale + how.target_shift}
+            return {raw: outputs, final: outputs / target_scale + target_shift}
         return {raw: outputs, final: jnp.asarray(jax.nn.softmax(outputs, axis=-1))}
 
     return run
+
+
+def _require_float32(model: Model) -> None:
+    """Refuses what a program of float32 would round away."""
+    how = model.preprocessing
+    if how.dtype != "float64":
+        return
+    names = feature_names(model) or [f"x{number + 1}" for number in range(how.shift.size)]
+    targets = how.encoding.targets if how.encoding is not None else ()
+    for what, of, shift, scale in (
+        ("column", names, how.shift, how.scale),
+        ("target", targets, how.target_shift, how.target_scale),
+    ):
+        coarse = np.abs(shift * scale) * float(np.finfo(np.float32).eps) / 2 > COARSE
+        large = np.abs(shift) + 10 / scale > float(np.finfo(np.float32).max)
+        bad = np.flatnonzero(coarse | large)
+        if len(bad):
+            place = int(bad[0])
+            name = f" {of[place]!r}" if len(of) == shift.size else ""
+            raise UsageError(
+                f"the format stablehlo takes and gives float32, which is too coarse for the {what}"
+                f"{name}: its values lie around {shift.flat[place]:.6g}, with a deviation of "
+                f"{1 / scale.flat[place]:.3g}",
+                hint="The formats onnx, flax and safetensors compute in float64 where they must.",
+            )
 
 
 def load(path: Path) -> Loaded:
@@ -84,7 +124,7 @@ def load(path: Path) -> Loaded:
     raw, final = result_names(how.task)
 
     def run(x: Array) -> tuple[Array, Array]:
-        results = called(x)
+        results = called(x.astype(np.float32))
         return np.asarray(results[raw]), np.asarray(results[final])
 
     return run

@@ -16,7 +16,7 @@ from senn_cli.data.dataset import Array
 from senn_cli.errors import RunError, UsageError
 from senn_cli.model import Model
 from senn_cli.use import export_flax, export_onnx, export_safetensors, export_stablehlo
-from senn_cli.use.about import describe
+from senn_cli.use.about import describe, gap_values
 from senn_cli.use.bare import without_buds
 from senn_cli.use.loaded import Loaded
 
@@ -25,6 +25,9 @@ SAMPLE = 1000
 
 BLOCK = 100
 """Those compared at a time: the activations of a large network take gigabytes."""
+
+GAPS = 0.1
+"""The share of missing values among them, where a run has something that stands for these."""
 
 TOLERANCE = 1e-5
 """The largest difference from the run, unless float32 itself is less exact; see `allowed`."""
@@ -143,7 +146,8 @@ def place(output: Path, kind: str) -> tuple[Path, str]:
 def compare(model: Model, loaded: Loaded, n: int = SAMPLE) -> tuple[float, float]:
     """How far an export, and float32 itself, are from a model over `n` random inputs.
 
-    Inputs are standard normal after scaling; `n` is rounded up to whole blocks. Differences of the
+    Inputs are standard normal after scaling, and some of them missing where they may be; `n` is
+    rounded up to whole blocks. Differences of the
     outputs, and of the answers, are taken relative to the largest magnitude among an example's, or
     to 1 where that is larger.
 
@@ -153,13 +157,16 @@ def compare(model: Model, loaded: Loaded, n: int = SAMPLE) -> tuple[float, float
     """
     import jax
 
-    how = model.preprocessing
+    how, gaps = model.preprocessing, gap_values(model) is not None
     rng = np.random.default_rng(0)
     exactly = jax.jit(model.network)
     difference = rounding = 0.0
     for _ in range(0, n, BLOCK):
         normal = rng.standard_normal((BLOCK, *how.shape)).astype(np.float32)
+        # Float32 where any format takes these: how they were rounded is not what is compared.
         examples = (normal / how.scale + how.shift).astype(np.float32).reshape(BLOCK, -1)
+        if gaps:
+            examples[rng.random(examples.shape) < GAPS] = np.nan
         # A GPU's usual precision has ten bits in products, which nothing else could agree with.
         with jax.default_matmul_precision("highest"):
             run = model.outputs(examples)

@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from senn_cli.data.dataset import Array
+from senn_cli.data.encoding import Column, Encoding
 from senn_cli.data.preprocessing import Preprocessing
+from senn_cli.data.table import read_table
 from senn_cli.errors import DataError, UsageError
 from senn_cli.spec import DataSpec
 from senn_cli.spec.data import CsvSpec, NpzSpec
@@ -17,7 +19,7 @@ from senn_cli.use.array_files import read_array
 from senn_cli.use.evaluation import target_names
 from senn_cli.use.examples import as_examples
 from senn_cli.use.image_files import SUFFIXES, files_below, read_images, require_images
-from senn_cli.use.table_files import Columns, header, read_table
+from senn_cli.use.table_files import columns_alone, read_rows
 
 IMAGES = 256
 """Images decoded at a time."""
@@ -31,11 +33,13 @@ class Given:
       names: the input of every example, `(N,)`: the file that it is in.
       rows: its number within the file, from 0.
       x: the examples, `(N, *shape)`.
+      notes: what to know about them, as sentences.
     """
 
     names: tuple[str, ...]
     rows: tuple[int, ...]
     x: Array
+    notes: tuple[str, ...] = ()
 
 
 def read_inputs(
@@ -44,7 +48,8 @@ def read_inputs(
     """The examples in files and folders, in the order of `paths`.
 
     Args:
-      paths: `.npz`, `.npy`, `.csv`, image files, or folders of images.
+      paths: `.npz`, `.npy`, tables (`.csv`, `.tsv`, `.txt`, `.data`, or one of these compressed,
+        `.gz`), image files, or folders of images.
       how: the run's preprocessing.
       data: the run's `data` section.
       array: the name of the array in archives; None for that of the run, or the only one.
@@ -56,28 +61,48 @@ def read_inputs(
     for path in paths:
         if not path.exists():
             raise UsageError(f"{path} does not exist")
-        if not path.is_dir() and path.suffix.lower() not in _READERS and not _is_image(path):
-            known = ", ".join([*_READERS, *SUFFIXES])
+        known_suffix = path.suffix.lower() in (*_ARRAYS, *_TABLES, *SUFFIXES)
+        if not path.is_dir() and not known_suffix:
+            known = ", ".join([*_ARRAYS, *_TABLES, *SUFFIXES])
             raise UsageError(f"{path}: an input is a folder of images or ends with one of {known}")
     for path in paths:
         if path.is_dir() or _is_image(path):
             yield from _images(path, how, data)
             continue
-        x = _READERS[path.suffix.lower()](path, how, data, array)
-        yield Given((str(path),) * len(x), tuple(range(len(x))), x)
+        if path.suffix.lower() in _ARRAYS:
+            yield _given(path, _arrays(path, how, data, array))
+        else:
+            yield _table(path, how, data)
 
 
-def columns_of(how: Preprocessing, data: DataSpec) -> Columns:
-    """The columns of a run's table; their names come from the run's own file while it is there."""
+def encoding_of(how: Preprocessing, data: DataSpec) -> Encoding:
+    """How the rows of a table become examples of a run.
+
+    Raises:
+      DataError: an older senn trained the run on a table, without keeping the names of its columns,
+        and the table is no longer there.
+    """
+    if how.encoding is not None:
+        return how.encoding
     count = int(np.prod(how.shape, dtype=np.int64))
     if not isinstance(data, CsvSpec):
-        return Columns(count)
+        return columns_alone(count)
     targets = target_names(data) or ()
-    names = header(data.path, data.delimiter)
-    features = None if names is None else tuple(name for name in names if name not in targets)
-    if features is not None and len(features) != count:
-        features = None  # the file is another one by now
-    return Columns(count, features, targets, data.delimiter)
+    try:
+        table = read_table(data.path, data.delimiter, data.header)
+    except DataError as error:
+        raise DataError(
+            f"an older senn trained the run, which kept no names of columns, and its table cannot "
+            f"be read any more: {error.message}",
+            hint=f"put it back to {data.path}, or train anew",
+        ) from error
+    features = tuple(Column(name) for name in table.header if name not in targets)
+    if len(features) != count:
+        raise DataError(
+            f"{data.path} has {len(features)} columns of features, but the run has {count}: it is "
+            "not the table that the run learnt from"
+        )
+    return Encoding(features, targets)
 
 
 def _is_image(path: Path) -> bool:
@@ -92,11 +117,17 @@ def _arrays(path: Path, how: Preprocessing, data: DataSpec, array: str | None) -
     return as_examples(values, how, what)
 
 
-def _table(path: Path, how: Preprocessing, data: DataSpec, array: str | None) -> Array:
-    values = read_table(path, columns_of(how, data))
+def _table(path: Path, how: Preprocessing, data: DataSpec) -> Given:
+    form = (data.delimiter, data.header) if isinstance(data, CsvSpec) else ()
+    values, notes = read_rows(path, encoding_of(how, data), *form)
     # In 8-bit tables every number is an integer, written as one.
     whole = how.dtype == "uint8" and bool((values == np.floor(values)).all())
-    return as_examples(values.astype(np.int64) if whole else values, how, str(path))
+    x = as_examples(values.astype(np.int64) if whole else values, how, str(path))
+    return _given(path, x, notes)
+
+
+def _given(path: Path, x: Array, notes: Sequence[str] = ()) -> Given:
+    return Given((str(path),) * len(x), tuple(range(len(x))), x, tuple(notes))
 
 
 def _images(path: Path, how: Preprocessing, data: DataSpec) -> Iterator[Given]:
@@ -113,4 +144,5 @@ def _images(path: Path, how: Preprocessing, data: DataSpec) -> Iterator[Given]:
         yield Given(tuple(map(str, some)), (0,) * len(some), read_images(some, how))
 
 
-_READERS = {".npz": _arrays, ".npy": _arrays, ".csv": _table}
+_ARRAYS = (".npz", ".npy")
+_TABLES = (".csv", ".tsv", ".txt", ".data", ".gz")

@@ -31,6 +31,7 @@ class Predictions:
       names: the file of every example.
       rows: its number within the file, from 0.
       answers: class probabilities `(N, classes)`, or values `(N, targets)` in the targets' units.
+      notes: what to know about the inputs, as sentences.
     """
 
     preprocessing: Preprocessing
@@ -38,6 +39,7 @@ class Predictions:
     names: tuple[str, ...]
     rows: tuple[int, ...]
     answers: Array
+    notes: tuple[str, ...] = ()
 
 
 def predict_files(run: Path, inputs: Sequence[Path], array: str | None = None) -> Predictions:
@@ -56,10 +58,12 @@ def predict_files(run: Path, inputs: Sequence[Path], array: str | None = None) -
     data = load_spec(RunDirectory.open(run).spec_path).data
     names: list[str] = []
     rows: list[int] = []
+    notes: list[str] = []
     answers = [np.zeros((0, model.architecture.outputs), np.float32)]
     for given in read_inputs(inputs, model.preprocessing, data, array):
         names += given.names
         rows += given.rows
+        notes += given.notes
         answers.append(model(given.x))
     found = np.concatenate(answers)
     bad = np.flatnonzero(~np.isfinite(found).all(axis=1))
@@ -71,8 +75,10 @@ def predict_files(run: Path, inputs: Sequence[Path], array: str | None = None) -
         )
     targets: tuple[str, ...] = ()
     if model.preprocessing.task == "regression":
-        targets = target_names(data) or _numbered(model.architecture.outputs)
-    return Predictions(model.preprocessing, targets, tuple(names), tuple(rows), found)
+        count = model.architecture.outputs
+        targets = target_names(data, model.preprocessing) or _numbered(count)
+    how = model.preprocessing
+    return Predictions(how, targets, tuple(names), tuple(rows), found, tuple(notes))
 
 
 def as_csv(predictions: Predictions, *, probabilities: bool = False) -> str:
@@ -95,7 +101,7 @@ def as_csv(predictions: Predictions, *, probabilities: bool = False) -> str:
     for name, row, answer in zip(
         predictions.names, predictions.rows, predictions.answers, strict=True
     ):
-        cells = [_shortest(value) for value in answer]
+        cells = _written(answer, predictions.preprocessing)
         if predictions.preprocessing.task == "classification":
             best = int(answer.argmax())
             cells = [classes[best], cells[best], *(cells if probabilities else [])]
@@ -103,9 +109,17 @@ def as_csv(predictions: Predictions, *, probabilities: bool = False) -> str:
     return text.getvalue()
 
 
-def _shortest(value: np.float32) -> str:
-    """The shortest text that gives the same float32 again."""
-    return str(np.float32(value))
+def _written(answer: Array, how: Preprocessing) -> list[str]:
+    """The shortest texts that tell the network's outputs, which are float32, from all others."""
+    if answer.dtype == np.float32:
+        return [str(value) for value in answer]
+    outputs = ((answer - how.target_shift) * how.target_scale).astype(np.float32)
+    steps = np.spacing(np.abs(outputs)).astype(np.float64) / how.target_scale
+    decimals = np.ceil(-np.log10(steps)).astype(int)
+    return [
+        repr(round(float(value), int(places)))
+        for value, places in zip(answer, decimals, strict=True)
+    ]
 
 
 def _decodable(name: str) -> str:

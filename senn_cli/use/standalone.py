@@ -7,7 +7,9 @@
     outputs = model.outputs(examples)   # logits, or scaled predictions
     model.classes                       # names of the classes in the order of the outputs
 
-Examples are as the data set has them (pixels, not scaled ones), stacked along the first axis.
+Examples are as the data set has them (pixels, not scaled ones), stacked along the first axis. Of
+a table they are the numbers that `model.features` names: `age` is that of the column, `city=Rome`
+is 1 where the column `city` holds `Rome` and else 0, and NaN stands for a missing value.
 `weights.npz` holds the parameters, `network.json` the architecture and how examples are scaled.
 """
 
@@ -107,25 +109,39 @@ class Model:
         self.regression = preprocessing["task"] == "regression"
         self.shape = tuple(preprocessing["shape"])
         self.classes = tuple(preprocessing["classes"])
+        # Tables are scaled in float64: float32 would round numbers that are far from 0.
+        self._wide = np.float64 if preprocessing["dtype"] == "float64" else np.float32
         self._shift, self._scale, self._target_shift, self._target_scale = (
-            np.asarray(preprocessing[name], np.float32)
+            np.asarray(preprocessing[name], self._wide)
             for name in ("shift", "scale", "target_shift", "target_scale")
         )
+        encoding = preprocessing.get("encoding") or {}
+        self.features = tuple(
+            name if category is None else f"{name}={category}"
+            for name, categories in (
+                (column["name"], column["categories"]) for column in encoding.get("features", ())
+            )
+            for category in ((None,) if categories is None else categories)
+        )
+        self._fill = encoding.get("fill")
         self._apply = jax.jit(lambda params, x: network.apply({"params": params}, x))
 
     def outputs(self, x: Any) -> jax.Array:
         """Logits, or scaled predictions, of examples `(N, *shape)` or flattened ones."""
-        x = np.asarray(x, np.float32).reshape(-1, *self.shape)
-        inputs = (x - self._shift) * self._scale
+        x = np.asarray(x, self._wide).reshape(-1, *self.shape)
+        if self._fill is not None:
+            x = np.where(np.isnan(x), self._fill, x)
+        inputs = ((x - self._shift) * self._scale).astype(np.float32)
         outputs: jax.Array = self._apply(self.params, inputs.reshape(len(x), -1))
         return outputs
 
-    def __call__(self, x: Any) -> jax.Array:
+    def __call__(self, x: Any) -> np.ndarray:
         """Class probabilities, or predictions in the targets' units."""
         outputs = self.outputs(x)
         if self.regression:
-            return outputs / self._target_scale + self._target_shift
-        return jax.nn.softmax(outputs, axis=-1)
+            wide: Any = np.asarray(outputs, self._wide)
+            return np.asarray(wide / self._target_scale + self._target_shift)
+        return np.asarray(jax.nn.softmax(outputs, axis=-1))
 
 
 def build(architecture: dict[str, Any]) -> nn.Module:

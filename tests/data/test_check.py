@@ -77,13 +77,10 @@ def test_non_finite_values_are_counted() -> None:
     assert "train: 1 values are not finite" in report.warnings
 
 
-def test_notes_of_the_source_are_shown_first() -> None:
+def test_notes_of_the_source_are_passed_on() -> None:
     clean = dataset(part([[0, 1], [2, 4]], [0, 1]), part([[5, 5], [6, 6]], [0, 1]))
-    assert check_dataset(replace(clean, notes=("half of it",))).warnings == (
-        "half of it",
-        FEW,
-        SINGLE,
-    )
+    report = check_dataset(replace(clean, notes=("half of it",)))
+    assert (report.notes, report.warnings) == (("half of it",), (FEW, SINGLE))
 
 
 def test_targets_of_a_regression() -> None:

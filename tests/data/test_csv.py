@@ -9,6 +9,7 @@ import pytest
 from senn_cli.data import csv
 from senn_cli.data.dataset import Source
 from senn_cli.errors import DataError
+from senn_cli.spec.data import CsvSpec
 
 TABLE = """a,b,label
 1,2.5,cat
@@ -22,14 +23,15 @@ def write(path: Path, text: str, encoding: str = "utf-8") -> Path:
     return path
 
 
-def load(path: Path, target: Any = "label", task: Any = "classification", **more: Any) -> Source:
-    return csv.load(path, more.pop("test", None), target, task, **more)
+def load(path: Path, target: Any = "label", **more: Any) -> Source:
+    section = {"source": "csv", "path": path, "target": target, **more}
+    return csv.load(CsvSpec.model_validate(section))
 
 
 def test_a_table(tmp_path: Path) -> None:
     source = load(write(tmp_path / "t.csv", TABLE))
     assert source.train.x.tolist() == [[1, 2.5], [-300, 0], [4, 5]]
-    assert source.train.x.dtype == np.float32
+    assert source.train.x.dtype == np.float64
     assert source.classes == ("cat", "dog")
     assert source.train.y.tolist() == [0, 1, 0]
     assert source.train.ids.tolist() == [0, 1, 2]
@@ -69,7 +71,7 @@ def test_byte_order_mark_blank_lines_spaces_quotes_and_delimiter(tmp_path: Path)
 def test_a_test_file_with_its_columns_in_another_order(tmp_path: Path) -> None:
     train = write(tmp_path / "t.csv", TABLE)
     test = write(tmp_path / "u.csv", "label,b,a,unused\nfox,7,8,x\n")
-    source = load(train, test=test)
+    source = load(train, test_path=test)
     assert source.test is not None
     assert source.test.x.tolist() == [[8, 7]]
     assert source.classes == ("cat", "dog", "fox")
@@ -81,24 +83,23 @@ def test_a_test_file_with_its_columns_in_another_order(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("a,label\n1,x\nred,y\n", "t.csv:3: column 'a' is not a number: 'red'"),
-        ("a,label\n1,x\n,y\n", "t.csv:3: column 'a' is empty"),
-        ("a,label\n\n\n1,x\nnan,y\n", "t.csv:5: column 'a' is not finite: 'nan'"),
-        ("a,label\n1_0,x\n", "t.csv:2: column 'a' is not a number: '1_0'"),
-        ("a,label\n1e39,x\n", "t.csv:2: column 'a' is too large for float32: '1e39'"),
-        ("a,label\n1,x\n2,\n", "t.csv:3: column 'label' is empty"),
-        ("a,label\n1,0\n2,NA\n3,1\n", "t.csv:3: column 'label' is missing: 'NA'"),
-        ("a,label\n1,0\n2,nan\n", "t.csv:3: column 'label' is missing: 'nan'"),
+        ("a,label\n1,x\n,y\n", "values are missing: 1 in 'a' (the first at {}:3)"),
+        ("a,label\n\n\n1,x\nnan,y\n", "values are missing: 1 in 'a' (the first at {}:5)"),
+        ("a,label\n1,x\ninf,y\n", "t.csv:3: column 'a' is not finite: 'inf'"),
+        ("a,label\n1_0,x\n1,y\n", "t.csv:2: column 'a' is not a number: '1_0'"),
+        ("a,label\n1e101,x\n", "t.csv:2: column 'a' is too large: '1e101'"),
+        ("a,label\n1,x\n2,\n", "values are missing: 1 in 'label' (the first at {}:3)"),
+        ("a,label\n1,0\n2,NA\n3,1\n", "values are missing: 1 in 'label' (the first at {}:3)"),
+        ("a,label\n1,0\n2,nan\n", "values are missing: 1 in 'label' (the first at {}:3)"),
         ("a,label\n1,0\n2,0.5\n", "row 1 is 0.5"),
         ("a,label\n1,x\n2\n", "t.csv:3: 1 cells, but the header has 2"),
         ("a,label\n1,x\n2,y,z\n", "t.csv:3: 3 cells, but the header has 2"),
-        ("1,2\n3,4\n", "t.csv:1: the first line must name the columns"),
         ("a,a,label\n1,2,x\n", "t.csv:1: two columns are called 'a'"),
-        ("a,,label\n1,2,x\n", "t.csv:1: column 2 has no name"),
-        ("a;label\n1;x\n", "t.csv:1: only one column, 'a;label'"),
+        ("a,,label\n1,5,x\n", "t.csv:1: column 2 has no name"),
         ("label\nx\n", "has no column besides label"),
         ("a,label\n", "has a header but no rows"),
         ("", "is empty"),
-        ('a,label\n1,"x\n2,y\n', "t.csv:3: unexpected end of data"),
+        ('a,label\n1,"x\n2,y\n', "t.csv:2: unexpected end of data, in the row that begins here"),
         ("a,Label\n1,x\n", "has no column 'label', which data.target names"),
     ],
 )
@@ -106,7 +107,7 @@ def test_faults_name_line_and_column(tmp_path: Path, text: str, message: str) ->
     path = write(tmp_path / "t.csv", text)
     with pytest.raises(DataError) as caught:
         load(path)
-    assert message in caught.value.message
+    assert message.format(path) in caught.value.message
     assert str(path) in caught.value.message
 
 
@@ -118,10 +119,10 @@ def test_missing_words_are_classes_among_words(tmp_path: Path) -> None:
 def test_the_first_faults_are_shown_and_the_others_counted(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", "a,b,label\n" + "x,y,z\n" * 4)
     with pytest.raises(DataError) as caught:
-        load(path)
+        load(path, categories=[])
     lines = caught.value.message.splitlines()
     assert len(lines) == 6
-    assert lines[1].endswith("t.csv:2: column 'b' is not a number: 'y'")
+    assert lines[1].endswith("t.csv:3: column 'a' is not a number: 'x'")
     assert lines[-1] == "and 3 more"
 
 
@@ -139,7 +140,7 @@ def test_two_targets_are_no_classification(tmp_path: Path) -> None:
 def test_a_test_file_without_a_column_and_files_that_cannot_be_read(tmp_path: Path) -> None:
     train = write(tmp_path / "t.csv", TABLE)
     with pytest.raises(DataError, match=r"u\.csv has no column 'b'"):
-        load(train, test=write(tmp_path / "u.csv", "a,label\n1,cat\n"))
+        load(train, test_path=write(tmp_path / "u.csv", "a,label\n1,cat\n"))
     with pytest.raises(DataError, match="cannot be read: No such file"):
         load(tmp_path / "absent.csv")
     (tmp_path / "latin.csv").write_bytes("a,label\n1,café\n".encode("latin-1"))
@@ -147,3 +148,145 @@ def test_a_test_file_without_a_column_and_files_that_cannot_be_read(tmp_path: Pa
         load(tmp_path / "latin.csv")
     with pytest.raises(DataError, match="is a directory, not a regular file"):
         load(tmp_path)
+
+
+def test_labels_of_25_digits_are_text(tmp_path: Path) -> None:
+    """They fit into no integer of NumPy's, which made the labels "of type object"."""
+    one, two = "1234567890123456789012345", "1234567890123456789012346"
+    source = load(write(tmp_path / "t.csv", f"a,label\n1,{two}\n2,{one}\n"))
+    assert source.classes == (one, two)
+    assert source.train.y.tolist() == [1, 0]
+
+
+def test_a_missing_target_asks_for_one_and_lists_the_columns(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", TABLE)
+    with pytest.raises(DataError, match=r"data\.target is missing.*They are a, b, label") as caught:
+        load(path, target=None)
+    assert caught.value.hint == "for example data.target: label"
+
+
+def test_without_a_header_the_last_column_is_the_target_unless_a_number_names_another(
+    tmp_path: Path,
+) -> None:
+    path = write(tmp_path / "t.csv", "1,2,cat\n3,4,dog\n")
+    source = load(path, target=None)
+    assert source.encoding is not None
+    assert source.encoding.names == ("x1", "x2")
+    assert source.encoding.targets == ("x3",)
+    assert source.classes == ("cat", "dog")
+    assert any("the last, x3, is predicted" in note for note in source.notes)
+    first = load(path, target=1, task="regression", drop=[3])
+    assert first.train.y.tolist() == [[1], [3]]
+    assert first.train.x.tolist() == [[2], [4]]
+    with pytest.raises(DataError, match=r"data\.target names column 4, but .* has 3"):
+        load(path, target=4)
+
+
+def test_columns_are_chosen_and_left_out(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "a,b,name,label\n1,2,Ann,x\n3,4,Bob,y\n")
+    assert load(path, columns=["b", "a"]).train.x.tolist() == [[2, 1], [4, 3]]
+    assert load(path, drop=["name", 2]).train.x.tolist() == [[1], [3]]
+    for section, message in (
+        ({"drop": ["nme"]}, r"has no column 'nme', which data\.drop names"),
+        ({"columns": ["c"]}, r"has no column 'c', which data\.columns names"),
+        ({"columns": ["a", "label"]}, r"data\.columns names 'label', which data\.target names too"),
+        ({"drop": ["label"]}, r"data\.drop names 'label', which data\.target names too"),
+        ({"drop": ["a", "b", "name"]}, "no column besides label"),
+        ({"drop": ["a"], "categories": ["a"]}, r"names 'a', which is no column to learn from"),
+    ):
+        with pytest.raises(DataError, match=message):
+            load(path, **section)
+
+
+def test_missing_values_are_counted_by_column_and_the_option_is_named(tmp_path: Path) -> None:
+    rows = "1,,x\nNA,rome,y\n?,oslo,z\n-,N/A,z\nnull,rome,\n5,rome,x\n"
+    path = write(tmp_path / "t.csv", "a,city,label\n" + rows)
+    with pytest.raises(DataError) as caught:
+        load(path)
+    assert caught.value.message == (
+        f"values are missing: 4 in 'a' (the first at {path}:3), 2 in 'city' (the first at "
+        f"{path}:2), 1 in 'label' (the first at {path}:6)"
+    )
+    assert "data.missing: median" in str(caught.value.hint)
+
+
+def test_rows_with_missing_values_are_dropped(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "a,label\n1,x\n,y\n3,\n4,y\n")
+    source = load(path, missing="drop")
+    assert source.train.x.tolist() == [[1], [4]]
+    assert source.train.ids.tolist() == [0, 3]
+    assert "2 of 4 rows are left out" in source.notes[0]
+    with pytest.raises(DataError, match="no row without a missing value"):
+        load(write(tmp_path / "u.csv", "a,label\n,x\n1,\n"), missing="drop")
+
+
+def test_only_a_missing_target_drops_a_row_where_values_are_filled(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "a,label\n1,x\n,y\n3,\n4,y\n")
+    source = load(path, missing="median")
+    np.testing.assert_array_equal(source.train.x, [[1], [np.nan], [4]])
+    assert source.train.ids.tolist() == [0, 1, 3]
+    path = write(tmp_path / "u.csv", "a,y\n1,2\n2,-\n3,4\n")
+    values = load(path, target="y", task="regression", missing="mean")
+    assert values.train.y.tolist() == [[2], [4]]
+
+
+def test_text_becomes_categories_and_booleans_are_two(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "city,old,y\nrome,TRUE,1\noslo,false,2\nrome,True,3\n")
+    source = load(path, target="y", task="regression")
+    assert source.encoding is not None
+    assert [c.categories for c in source.encoding.features] == [("oslo", "rome"), ("false", "true")]
+    assert source.train.x.tolist() == [[1, 1], [0, 0], [1, 1]]
+    assert source.encoding.inputs == ("city=oslo", "city=rome", "old=false", "old=true")
+
+
+def test_numbers_are_categories_where_the_spec_says_so(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "zip,a,label\n01234,1,x\n1234,2,y\n")
+    source = load(path, categories=["zip"])
+    assert source.encoding is not None
+    assert source.encoding.inputs == ("zip=01234", "zip=1234", "a")
+
+
+def test_names_are_no_categories(tmp_path: Path) -> None:
+    rows = "".join(f"person {i},{i % 3},{'xy'[i % 2]}\n" for i in range(50))
+    path = write(tmp_path / "t.csv", "Name,a,label\n" + rows)
+    with pytest.raises(DataError, match="'Name' is text with 50 different values") as caught:
+        load(path)
+    assert "data.drop: [Name]" in str(caught.value.hint)
+    assert load(path, drop=["Name"]).train.x.shape == (50, 1)
+    assert load(path, categories=["Name"]).train.x.shape == (50, 2)
+
+
+def test_a_typing_error_makes_no_category(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "a,label\n1,x\n2,y\n3o,x\n")
+    with pytest.raises(DataError, match=r"t\.csv:4: column 'a' is not a number: '3o'") as caught:
+        load(path)
+    assert "data.categories: [a]" in str(caught.value.hint)
+
+
+def test_separators_between_thousands(tmp_path: Path) -> None:
+    text = 'a,b,label\n"1 234","1,234.5",x\n-12 000 000,"12,000",y\n'
+    source = load(write(tmp_path / "t.csv", text))
+    assert source.train.x.tolist() == [[1234, 1234.5], [-12_000_000, 12_000]]
+    assert "column 'a': 2 numbers have separators between thousands, such as '1 234'" in (
+        source.notes
+    )
+
+
+def test_a_decimal_comma_is_not_taken_for_thousands(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "a;label\n1,234;x\n2,5;y\n")
+    with pytest.raises(DataError, match="has a comma: is '1,234' a fraction, or thousands"):
+        load(path, categories=[])
+
+
+def test_many_numbers_as_classes_and_a_column_that_counts_are_noted(tmp_path: Path) -> None:
+    rows = "".join(f"{i},{i * i % 7},{i}\n" for i in range(1, 61))
+    source = load(write(tmp_path / "t.csv", "id,a,label\n" + rows))
+    assert any("'id' numbers the rows" in note for note in source.notes)
+    assert any("60 different numbers, which are taken for classes" in n for n in source.notes)
+
+
+def test_classes_have_the_names_in_scikit_learns_first_line(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "3,1,setosa,virginica\n5,1\n6,0\n7,1\n")
+    source = load(path, target=None)
+    assert source.classes == ("setosa", "virginica")
+    assert source.train.y.tolist() == [1, 0, 1]

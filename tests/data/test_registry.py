@@ -125,7 +125,7 @@ def test_a_csv_and_an_npz_of_the_same_numbers_agree(tmp_path: Path, table: Path)
     other = load(source="csv", path=tmp_path / "a.csv", target="label")
     assert ids(one) == ids(other)
     assert np.array_equal(one.train.x, other.train.x)
-    assert np.array_equal(one.shift, other.shift)
+    assert np.array_equal(one.shift, other.shift.astype(np.float32))
     assert one.classes == other.classes == ("0", "1", "2")
 
 

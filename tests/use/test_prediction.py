@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from pathlib import Path
 
 import numpy as np
@@ -68,15 +69,59 @@ def test_the_runs_own_table_with_its_target(kinds: Path) -> None:
     assert len(found.answers) == 60
 
 
-def test_columns_are_taken_in_order_where_the_runs_table_is_gone(tmp_path: Path) -> None:
+def test_columns_are_found_by_name_where_the_runs_table_is_gone(tmp_path: Path) -> None:
+    """They were taken in their order then: wrong answers without a word."""
     own = without(table(tmp_path / "table.csv"), "near", "far")
     run = made_run(tmp_path / "run", CLASSES)
     known = predict_files(run, [own]).answers
-    own.rename(tmp_path / "moved.csv")
-    np.testing.assert_array_equal(predict_files(run, [tmp_path / "moved.csv"]).answers, known)
+    rows = list(csv.reader(io.StringIO(own.read_text())))  # a, kind, b
+    own.unlink()
+    swapped = tmp_path / "swapped.csv"
+    swapped.write_text("\n".join(f"{b},{a}" for a, _, b in rows) + "\n")
+    np.testing.assert_array_equal(predict_files(run, [swapped]).answers, known)
     (tmp_path / "short.csv").write_text("a\n1\n")
-    with pytest.raises(DataError, match="1 columns of features, but the run has 2"):
+    with pytest.raises(DataError, match=r"short\.csv has no column 'b', which the run learnt from"):
         predict_files(run, [tmp_path / "short.csv"])
+    wide = tmp_path / "wide.csv"
+    wide.write_text("\n".join(f"{b},{'c' if b == 'b' else 7},{a}" for a, _, b in rows) + "\n")
+    found = predict_files(run, [wide])
+    np.testing.assert_array_equal(found.answers, known)
+    assert found.notes == ("wide.csv: columns that the run does not use: 'c'",)
+
+
+def as_an_older_senn_wrote_it(run: Path) -> None:
+    path = run / "preprocessing.json"
+    stored = json.loads(path.read_text())
+    for name in ("format", "encoding"):
+        del stored[name]
+    path.write_text(json.dumps({**stored, "dtype": "float32"}))
+
+
+def test_a_run_of_an_older_senn_finds_the_names_in_its_table_or_refuses(tmp_path: Path) -> None:
+    own = without(table(tmp_path / "table.csv"), "near", "far")
+    run = made_run(tmp_path / "run", CLASSES)
+    known = predict_files(run, [own]).answers
+    as_an_older_senn_wrote_it(run)
+    np.testing.assert_allclose(predict_files(run, [own]).answers, known, rtol=1e-5)
+    moved = own.rename(tmp_path / "moved.csv")
+    with pytest.raises(DataError, match="kept no names of columns, and its table cannot be read"):
+        predict_files(run, [moved])
+    without(table(tmp_path / "table.csv"), "near", "far", "b")
+    with pytest.raises(DataError, match="has 1 columns of features, but the run has 2"):
+        predict_files(run, [moved])
+
+
+def test_a_target_far_from_0_is_predicted_in_float64(tmp_path: Path) -> None:
+    rows = [f"{i},{1.7e9 + i / 16}" for i in range(60)]
+    (tmp_path / "table.csv").write_text("\n".join(["t,y", *rows]) + "\n")
+    data = "{source: csv, path: table.csv, target: y, task: regression}"
+    run = made_run(tmp_path / "run", data, hidden=(3,))
+    found = predict_files(run, [tmp_path / "table.csv"])
+    assert found.answers.dtype == np.float64
+    values = [float(row["y"]) for row in rows_of(as_csv(found))]
+    assert len(set(values)) > 50  # in float32 steps of 128
+    np.testing.assert_allclose(np.array(values) - 1.7e9, found.answers[:, 0] - 1.7e9, atol=1e-6)
+    assert max(len(row["y"]) for row in rows_of(as_csv(found))) < 20
 
 
 def test_values_are_in_the_units_of_the_targets(tmp_path: Path) -> None:
@@ -143,11 +188,11 @@ def test_images_for_a_table_and_for_the_digits(kinds: Path, tmp_path: Path) -> N
 def test_inputs_that_are_none(kinds: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"none\.npy does not exist"):
         predict_files(kinds, [tmp_path / "none.npy"])
-    (tmp_path / "a.txt").touch()
+    (tmp_path / "a.doc").touch()
     with pytest.raises(
-        UsageError, match=r"a\.txt: an input is a folder of images or ends with one"
+        UsageError, match=r"a\.doc: an input is a folder of images or ends with one"
     ):
-        predict_files(kinds, [tmp_path / "a.txt"])
+        predict_files(kinds, [tmp_path / "a.doc"])
 
 
 def test_an_answer_that_is_not_finite(tmp_path: Path) -> None:

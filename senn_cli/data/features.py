@@ -1,0 +1,209 @@
+"""From cells to numbers: which columns of a table hold numbers, and which categories."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+import numpy as np
+
+from senn_cli.data.dataset import Array
+from senn_cli.data.encoding import Column, Encoding
+from senn_cli.data.numerals import (
+    BOOLEANS,
+    LARGEST,
+    has_one_comma,
+    is_grouped,
+    is_missing,
+    number,
+)
+from senn_cli.data.table import Table, raise_faults
+from senn_cli.errors import DataError
+
+_FEW = 20  # different texts that are never too many
+_MOST = 1000
+_SHOWN_COLUMNS = 8
+
+
+def choose(
+    tables: Sequence[Table], names: Sequence[str], wanted: str | Sequence[str]
+) -> list[bool]:
+    """Which of the columns `names` are categories.
+
+    Args:
+      tables: with all of these columns.
+      names: the columns.
+      wanted: the columns that are categories, or "auto": those where fewer than half of the values
+        are numbers. A number is then expected in all cells of the others.
+
+    Raises:
+      DataError: text whose values are nearly all different, such as names, chosen by "auto".
+    """
+    if wanted != "auto":
+        return [name in wanted for name in names]
+    chosen = []
+    for name in names:
+        cells = [cell for table in tables for cell in table.column(name)]
+        present = [cell for cell in cells if not is_missing(cell)]
+        numbers = sum(number(cell) is not None for cell in present)
+        chosen.append(2 * numbers < len(present))
+        if chosen[-1]:
+            _require_few(tables[0], name, [c for c in cells if not is_missing(c, text=True)])
+    return chosen
+
+
+def read(
+    tables: Sequence[Table],
+    names: Sequence[str],
+    categorical: Sequence[bool],
+    known: Sequence[Column] | None = None,
+) -> tuple[list[Array], tuple[Column, ...], list[str]]:
+    """The columns `names` of all tables as numbers.
+
+    Args:
+      tables: with all of these columns.
+      names: the columns.
+      categorical: which of them are categories.
+      known: the columns of a run that knows them.
+
+    Returns:
+      (values, columns, notes): float64 `(N, len(names))` of every table, with NaN where a value is
+      missing and the number of its category in a column of categories; the columns, whose
+      categories are sorted; sentences about what was found.
+
+    Raises:
+      DataError: cells of a column of numbers that are none, by file, line and column.
+    """
+    values = [np.full((len(table.rows), len(names)), np.nan) for table in tables]
+    columns, notes, faults = [], [], []
+    for place, (name, category) in enumerate(zip(names, categorical, strict=True)):
+        cells = [table.column(name) for table in tables]
+        if category:
+            categories, codes = _categories(cells, None if known is None else known[place])
+            columns.append(Column(name, categories))
+            for column, array in zip(cells, values, strict=True):
+                array[:, place] = [codes.get(cell, np.nan) for cell in column]
+            continue
+        columns.append(Column(name))
+        grouped = [cell for column in cells for cell in column if is_grouped(cell)]
+        for table, column, array in zip(tables, cells, values, strict=True):
+            for row, cell in enumerate(column):
+                if is_missing(cell):
+                    continue
+                value = number(cell, table.delimiter)
+                if value is not None and abs(value) <= LARGEST:  # False for NaN
+                    array[row, place] = value
+                    continue
+                faults.append((name, f"{table.where(row)}: column {name!r} {_fault(cell, value)}"))
+        if grouped:
+            notes.append(
+                f"column {name!r}: {len(grouped)} numbers have separators between thousands, such "
+                f"as {grouped[0]!r}"
+            )
+    first = faults[0][0] if faults else ""
+    hint = f"for text: data.categories: [{first}]; to leave the column out: data.drop: [{first}]"
+    raise_faults([text for _, text in faults], hint)
+    return values, tuple(columns), notes
+
+
+def missing(tables: Sequence[Table], values: Sequence[Array], names: Sequence[str]) -> str:
+    """How many values are missing in which columns, and the first of each; empty where none is."""
+    found = []
+    for place, name in enumerate(names):
+        gaps = [np.flatnonzero(np.isnan(array[:, place])) for array in values]
+        count = sum(map(len, gaps))
+        if count:
+            table, rows = next((t, r) for t, r in zip(tables, gaps, strict=True) if len(r))
+            found.append(f"{count} in {name!r} (the first at {table.where(int(rows[0]))})")
+    more = len(found) - _SHOWN_COLUMNS
+    if more > 0:
+        found = [*found[:_SHOWN_COLUMNS], f"and some in {more} more columns"]
+    return ", ".join(found)
+
+
+def row_numbers(table: Table, names: Sequence[str], values: Array) -> list[str]:
+    """Notes on columns that number the rows."""
+    return [
+        f"column {name!r} numbers the rows and may tell nothing of them; to leave it out: "
+        f"data.drop: [{name}]"
+        for place, name in enumerate(names)
+        if len(values) > _FEW and bool((np.diff(values[:, place]) == 1).all())
+    ]
+
+
+def placed(table: Table, known: Encoding) -> tuple[Table, str | None]:
+    """The table with the columns of `known`, found by their names, and a note on other columns.
+
+    Columns that have no names of their own are found by their number: all of those that the run's
+    table had, or its features alone.
+
+    Raises:
+      DataError: columns that are missing.
+    """
+    missing_names = [name for name in known.names if name not in table.header]
+    if missing_names and not known.named and len(table.header) == len(known.names):
+        return table.renamed(known.names), None
+    if missing_names:
+        _raise_missing(table, known, missing_names)
+    other = [name for name in table.header if name not in (*known.names, *known.targets)]
+    if not other or not (known.named or table.named):
+        return table, None
+    shown = ", ".join(map(repr, other[:_SHOWN_COLUMNS]))
+    more = f" and {len(other) - _SHOWN_COLUMNS} more" if len(other) > _SHOWN_COLUMNS else ""
+    return table, f"{table.path.name}: columns that the run does not use: {shown}{more}"
+
+
+def _raise_missing(table: Table, known: Encoding, names: Sequence[str]) -> None:
+    wanted = ", ".join(map(repr, known.names))
+    if not table.named and known.named:
+        raise DataError(
+            f"{table.path}:{table.lines[0]}: the first line must name the columns, which the run "
+            f"knows by name: {wanted}"
+        )
+    if not known.named:
+        raise DataError(
+            f"{table.path} has {len(table.header)} columns, but the run has {len(known.names)} "
+            f"features without names and {len(known.targets)} targets"
+        )
+    own = [name for name in table.header if name not in known.targets]
+    near = get_close_matches(names[0], own, n=1)
+    raise DataError(
+        f"{table.path} has no column {', '.join(map(repr, names))}, which the run learnt from; "
+        f"its columns are {', '.join(map(repr, table.header))}",
+        hint=f"Is {near[0]!r} the column {names[0]!r}?" if near else None,
+    )
+
+
+def _categories(
+    cells: Sequence[Sequence[str]], known: Column | None
+) -> tuple[tuple[str, ...], dict[str, int]]:
+    """The sorted categories of a column, and the number of every text."""
+    texts = {cell for column in cells for cell in column if not is_missing(cell, text=True)}
+    own = {text.lower() for text in texts} if known is None else set(known.categories or ())
+    # `True` and `true` are one value in a column of such words.
+    fold = own <= BOOLEANS
+    names = {text: text.lower() if fold else text for text in texts}
+    numbers = {name: number for number, name in enumerate(sorted(set(names.values())))}
+    return tuple(numbers), {text: numbers[name] for text, name in names.items()}
+
+
+def _require_few(table: Table, name: str, cells: Sequence[str]) -> None:
+    different = len(set(cells))
+    if different > _MOST or (different > _FEW and 2 * different > len(cells)):
+        raise DataError(
+            f"{table.path}: column {name!r} is text with {different} different values in "
+            f"{len(cells)} rows, such as {cells[0]!r}: as categories they tell nothing",
+            hint=f"leave it out: data.drop: [{name}]; data.categories names columns that are "
+            "categories all the same",
+        )
+
+
+def _fault(cell: str, value: float | None) -> str:
+    if value is None and has_one_comma(cell):
+        return f"has a comma: is {cell!r} a fraction, or thousands? write a point, or none"
+    if value is None:
+        return f"is not a number: {cell!r}"
+    if math.isfinite(value):
+        return f"is too large: {cell!r}"
+    return f"is not finite: {cell!r}"
