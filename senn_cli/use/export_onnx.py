@@ -83,16 +83,20 @@ def write(model: Model, about: Mapping[str, Any], stem: str) -> dict[str, bytes]
         shift = graph.constant("target_shift", how.target_shift, wide)
         graph.add("Add", centred, shift, output=final)
 
-    def value_info(name: str, width: int, dtype: Any = np.float32) -> Any:
+    def value_info(name: str, width: int, dtype: Any) -> Any:
         kind = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
         return onnx.helper.make_tensor_value_info(name, kind, ["b", width])
 
+    predicted = wide if how.task == "regression" else np.float32
     made = onnx.helper.make_model(
         onnx.helper.make_graph(
             graph.nodes,
             "network",
-            [value_info("examples", architecture.inputs)],
-            [value_info(name, architecture.outputs) for name in (raw, final)],
+            [value_info("examples", architecture.inputs, wide)],
+            [
+                value_info(raw, architecture.outputs, np.float32),
+                value_info(final, architecture.outputs, predicted),
+            ],
             list(graph.constants.values()),
         ),
         opset_imports=[onnx.helper.make_opsetid("", OPSET)],

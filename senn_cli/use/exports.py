@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from senn_cli.data.dataset import Array
+from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.errors import RunError, UsageError
 from senn_cli.model import Model
 from senn_cli.use import export_flax, export_onnx, export_safetensors, export_stablehlo
@@ -147,9 +148,9 @@ def compare(model: Model, loaded: Loaded, n: int = SAMPLE) -> tuple[float, float
     """How far an export, and float32 itself, are from a model over `n` random inputs.
 
     Inputs are standard normal after scaling, and some of them missing where they may be; `n` is
-    rounded up to whole blocks. Differences of the
-    outputs, and of the answers, are taken relative to the largest magnitude among an example's, or
-    to 1 where that is larger.
+    rounded up to whole blocks. Differences of the outputs, and of the answers, are taken relative
+    to the largest magnitude among an example's, or to 1 where that is larger. Predictions are
+    counted in deviations of the targets, and where they are float64 from the targets' mean.
 
     Returns:
       The largest difference of the export from the run, and that of the run from the same network
@@ -175,7 +176,7 @@ def compare(model: Model, loaded: Loaded, n: int = SAMPLE) -> tuple[float, float
             params = jax.tree.map(lambda array: np.asarray(array, np.float64), model.params)
             exact = np.asarray(exactly(params, how.inputs(examples).astype(np.float64)))
         # NumPy's maximum keeps NaN.
-        parts = (difference, _largest(run, found[0]), _largest(how.answers(run), found[1]))
+        parts = (difference, _largest(run, found[0]), _apart(how, how.answers(run), found[1]))
         difference = float(np.max(parts))
         rounding = float(np.max((rounding, _largest(run, exact))))
     return difference, rounding
@@ -188,6 +189,15 @@ def allowed(rounding: float) -> float:
     by more than `TOLERANCE`; a faulty export differs by far more than the cap.
     """
     return min(max(TOLERANCE, 4 * rounding), 100 * TOLERANCE)
+
+
+def _apart(how: Preprocessing, ours: Array, theirs: Array) -> float:
+    """How far the answers are apart."""
+    if how.task == "classification" or ours.shape != theirs.shape:
+        return _largest(ours, theirs)
+    far = how.target_shift if theirs.dtype == np.float64 else 0.0
+    ours, theirs = ((values - far) * how.target_scale for values in (ours, theirs))
+    return _largest(ours, theirs)
 
 
 def _largest(ours: Array, theirs: Array) -> float:

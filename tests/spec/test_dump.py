@@ -80,7 +80,9 @@ own = {**common, "task": task, "normalize_targets": st.booleans()}
 test_part = st.one_of(
     st.builds(lambda x: {"test": x}, share), st.builds(lambda x: {"test_path": x}, file)
 )
-columns = st.one_of(text, st.lists(text, min_size=1, max_size=3, unique=True))
+column = st.one_of(text, st.integers(1, 999))
+columns = st.one_of(column, st.lists(column, min_size=1, max_size=3, unique=True))
+some_columns = st.lists(column, max_size=3, unique=True)
 data = st.one_of(
     section({"source": st.just("digits")}, {**common, "test": share}),
     section(
@@ -116,7 +118,15 @@ data = st.one_of(
         dict.__or__,
         section(
             {"source": st.just("csv"), "path": file, "target": columns},
-            {**own, "delimiter": st.characters(exclude_categories=["Cs"])},
+            {
+                **own,
+                "delimiter": st.one_of(st.just("auto"), st.characters(exclude_categories=["Cs"])),
+                "header": st.one_of(st.sampled_from(["auto", "none"]), st.integers(1, 99)),
+                "columns": st.one_of(st.none(), some_columns),
+                "drop": some_columns,
+                "categories": st.one_of(st.just("auto"), some_columns),
+                "missing": st.sampled_from(["refuse", "drop", "mean", "median", "most_frequent"]),
+            },
         ),
         test_part,
     ),

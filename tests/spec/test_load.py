@@ -252,7 +252,6 @@ def test_wrong_values_name_what_was_found_and_expected(text: str, message: str) 
         (
             "data: {source: csv}",
             ["s.yaml:1: data.path is missing",
-             "s.yaml:1: data.target is missing",
              "s.yaml:1: network is missing; write for example `network: mlp`"],
         ),
         ("data: 3\nnetwork: mlp", ["s.yaml:1: data should be a mapping, found 3"]),
