@@ -200,7 +200,7 @@ def _complete(
         )
     keep: list[Array] = []
     for x, y in zip(inputs, outputs, strict=True):
-        gap = np.isnan(y).any(axis=1)
+        gap = np.asarray(np.isnan(y).any(axis=1))
         keep.append(~gap if fills else ~(gap | np.isnan(x).any(axis=1)))
     notes = []
     for table, rows in zip(tables, keep, strict=True):
