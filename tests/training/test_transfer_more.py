@@ -169,7 +169,7 @@ def test_weights_of_another_shape_than_is_written_beside_them(tiny: Run, tmp_pat
     other = tiny.architecture.with_layer(0, capacity=7)
     save_weights(tmp_path / "weights", other, initial_parameters(other, 0))
     shutil.copy(tiny.path / "weights" / "architecture.json", tmp_path / "weights")
-    with pytest.raises(RunError, match=r"float32\(3, 7\), expected float32\(3, 6\)"):
+    with pytest.raises(RunError, match=r"float32\(64, 7\), expected float32\(64, 6\)"):
         go(tmp_path / "weights", tmp_path / "run")
 
 
