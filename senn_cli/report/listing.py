@@ -17,6 +17,7 @@ from senn_cli.errors import RunError, SennError
 from senn_cli.report.record import Status, is_live, plain_spec, status_of
 from senn_cli.report.tail import last_row
 from senn_cli.runs.directory import RunDirectory
+from senn_cli.runs.rows import check_event, check_metric
 
 FORMAT = 1
 """Version of the JSON document; a change of what a key means would raise it."""
@@ -143,36 +144,33 @@ def _read(run: RunDirectory, directory: str) -> Listed:
     event: dict[str, Any] = {}
     if status != "finished":
         spec = plain_spec(run.spec_path)
-        row = last_row(run.metrics_path) or {}
-        event = last_row(run.history_path) or {}
-    try:
-        # Of one step, growth comes after the evaluation.
-        newest = max((event, row), key=lambda found: int(found.get("step", -1)))
-        figure, part, value = _result(known, row)
-        steps = known.get("steps", newest.get("step"))
-        seconds = (known.get("seconds") or {}).get("total", row.get("seconds"))
-        hidden = known.get("hidden", newest.get("hidden"))
-        return Listed(
-            path=run.path,
-            directory=directory,
-            status=status,
-            name=_text(known.get("name", spec.get("name"))),
-            policy=_text(known.get("policy", (spec.get("expansion") or {}).get("policy"))),
-            seed=_whole(known.get("seed", spec.get("seed"))),
-            started=_text((run.environment() or {}).get("time")),
-            steps=_whole(steps),
-            total_steps=_whole(steps) if status == "finished" else _total(spec, row),
-            epochs=_real(known.get("epochs", newest.get("epoch"))),
-            hidden=None if hidden is None else tuple(int(width) for width in hidden),
-            parameters=_whole(known.get("parameters", newest.get("parameters"))),
-            events=_whole(known.get("events")),
-            figure=figure,
-            part=part,
-            value=value,
-            seconds=_real(seconds),
-        )
-    except (TypeError, ValueError, AttributeError) as error:
-        raise RunError(f"{run.path}: a value is not as senn writes it: {error}") from error
+        row = last_row(run.metrics_path, check_metric) or {}
+        event = last_row(run.history_path, check_event) or {}
+    # Of one step, growth comes after the evaluation.
+    newest = max((event, row), key=lambda found: int(found.get("step", -1)))
+    figure, part, value = _result(known, row)
+    steps = known.get("steps", newest.get("step"))
+    seconds = (known.get("seconds") or {}).get("total", row.get("seconds"))
+    hidden = known.get("hidden", newest.get("hidden"))
+    return Listed(
+        path=run.path,
+        directory=directory,
+        status=status,
+        name=_text(known.get("name", spec.get("name"))),
+        policy=_text(known.get("policy", (spec.get("expansion") or {}).get("policy"))),
+        seed=_whole(known.get("seed", spec.get("seed"))),
+        started=_text((run.environment() or {}).get("time")),
+        steps=_whole(steps),
+        total_steps=_whole(steps) if status == "finished" else _total(spec, row),
+        epochs=_real(known.get("epochs", newest.get("epoch"))),
+        hidden=None if hidden is None else tuple(int(width) for width in hidden),
+        parameters=_whole(known.get("parameters", newest.get("parameters"))),
+        events=_whole(known.get("events")),
+        figure=figure,
+        part=part,
+        value=value,
+        seconds=_real(seconds),
+    )
 
 
 def _result(

@@ -186,14 +186,17 @@ def _candidates(record: Record) -> list[tuple[Literal["checkpoint", "weights"], 
 
 def _newest_row(record: Record) -> dict[str, Any] | None:
     """The newest row that tells the widths; of one step, growth comes after the evaluation."""
-    rows = [row for row in (*record.metrics[-1:], *record.history[-1:]) if "hidden" in row]
+    rows = [
+        row for row in (*record.metrics[-1:], *record.history[-1:]) if row.get("hidden") is not None
+    ]
     return max(reversed(rows), key=lambda row: int(row["step"]), default=None)
 
 
 def _from_history(record: Record, newest: dict[str, Any] | None) -> Shape:
     widths = [int(w) for w in newest["hidden"]] if newest else list(starting_widths(record))
-    told = [e["capacities"] for e in record.history[-1:] if len(e["capacities"]) == len(widths)]
-    capacities = told[0] if told else [None] * len(widths)
+    told = next((event.get("capacities") for event in record.history[-1:]), None)
+    known = told is not None and len(told) == len(widths)
+    capacities = told if known else [None] * len(widths)
     saved = next((found for _, found in _candidates(record)), None)
     if record.is_densenet:
         rows = _dense_rows(record, widths, capacities, saved)

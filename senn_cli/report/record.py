@@ -14,6 +14,7 @@ from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.document import read_document
 from senn_cli.runs.holder import Holder
 from senn_cli.runs.lock import LOCK
+from senn_cli.runs.rows import check_spec
 
 Status = Literal["running", "finished", "interrupted", "diverged"]
 
@@ -216,4 +217,5 @@ def plain_spec(path: Path) -> dict[str, Any]:
         raise RunError(f"{path} is damaged: {error}") from error
     if not isinstance(value, dict):
         raise RunError(f"{path} is damaged: expected a mapping")
+    check_spec(path, value)
     return value

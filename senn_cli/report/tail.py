@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,11 +14,17 @@ BLOCK = 1 << 16
 """Bytes that are read first: a line of a history is seldom longer."""
 
 
-def last_row(path: Path) -> dict[str, Any] | None:
+def last_row(
+    path: Path, check: Callable[[str, dict[str, Any]], None] = lambda where, row: None
+) -> dict[str, Any] | None:
     """The last complete row of a file of JSON lines, read from its end; None where there is none.
 
+    Args:
+      path: of the file.
+      check: is given what to call the row in an error, and the row.
+
     Raises:
-      RunError: it is not a JSON object, or the file cannot be read.
+      RunError: it is not a JSON object, `check` refuses it, or the file cannot be read.
     """
     try:
         with path.open("rb") as file:
@@ -30,10 +37,11 @@ def last_row(path: Path) -> dict[str, Any] | None:
         return None
     try:
         row = json.loads(line.decode("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RunError(f"{path}: the last line is not a line of JSON: {error}") from error
     if not isinstance(row, dict):
         raise RunError(f"{path}: expected a JSON object in the last line, found {line[:40]!r}")
+    check(f"{path}, last line", row)
     return row
 
 

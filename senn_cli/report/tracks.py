@@ -89,8 +89,9 @@ def starting_widths(record: Record) -> tuple[int, ...]:
     """Widths of the hidden layers before anything grew."""
     if not record.accepted:
         rows: Sequence[Mapping[str, Any]] = (*record.metrics[:1], *record.history[:1])
-        if rows:
-            return tuple(int(width) for width in rows[0]["hidden"])
+        told = next((row["hidden"] for row in rows if row.get("hidden") is not None), None)
+        if told is not None:
+            return tuple(int(width) for width in told)
         hidden = record.spec.get("network", {}).get("hidden", ())
         return tuple(int(width) for width in hidden)
     event = record.accepted[0]

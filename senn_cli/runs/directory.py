@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from senn_cli.errors import RunError, UsageError
+from senn_cli.runs import rows
 from senn_cli.runs.files import write_atomic
 from senn_cli.runs.jsonl import append_row, cut_at, dumps, read_rows
 from senn_cli.runs.names import slug
@@ -244,28 +245,35 @@ class RunDirectory:
                 raise RunError(f"{path} cannot be cut: {error.strerror or error}") from error
 
     def metrics(self) -> list[dict[str, Any]]:
-        """All rows of metrics in order; a line torn by a kill is left out."""
-        return read_rows(self.metrics_path)
+        """All rows of metrics in order, as `rows.METRICS` has them; a torn line is left out."""
+        found = read_rows(self.metrics_path)
+        rows.check_metrics(self.metrics_path, found)
+        return found
 
     def history(self) -> list[dict[str, Any]]:
-        """All growth events in order; a line torn by a kill is left out."""
-        return read_rows(self.history_path)
+        """All growth events in order, as `rows.HISTORY` has them; a torn line is left out."""
+        found = read_rows(self.history_path)
+        rows.check_history(self.history_path, found)
+        return found
 
     def resumptions(self) -> list[dict[str, Any]]:
         """All resumptions in order."""
-        return read_rows(self.resumed_path)
+        found = read_rows(self.resumed_path)
+        for number, row in enumerate(found, start=1):
+            rows.check(f"{self.resumed_path}:{number}", row, rows.RESUMED)
+        return found
 
     def summary(self) -> dict[str, Any] | None:
         """The result, or None while the run has none."""
-        return self._object(self.summary_path)
+        return self._object(self.summary_path, rows.SUMMARY)
 
     def environment(self) -> dict[str, Any] | None:
         """The surroundings, or None where they were not written."""
-        return self._object(self.environment_path)
+        return self._object(self.environment_path, rows.ENVIRONMENT)
 
     def preprocessing(self) -> dict[str, Any] | None:
         """How the network is fed, or None where it was not written."""
-        return self._object(self.preprocessing_path)
+        return self._object(self.preprocessing_path, {})
 
     def _replace(self, path: Path, text: str) -> None:
         self._guarded(path, lambda path: write_atomic(path, text))
@@ -276,15 +284,16 @@ class RunDirectory:
         except OSError as error:
             raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
 
-    def _object(self, path: Path) -> dict[str, Any] | None:
+    def _object(self, path: Path, fields: Mapping[str, rows.Kind]) -> dict[str, Any] | None:
         try:
             value = json.loads(path.read_bytes())
         except FileNotFoundError:
             return None
         except OSError as error:
             raise RunError(f"{path} cannot be read: {error.strerror or error}") from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise RunError(f"{path} is damaged: {error}") from error
         if not isinstance(value, dict):
             raise RunError(f"{path} is damaged: expected a JSON object.")
+        rows.check(str(path), value, fields)
         return value

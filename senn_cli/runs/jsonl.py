@@ -155,7 +155,7 @@ def _row(path: Path, number: int, line: bytes) -> dict[str, Any]:
     """Reads a complete line, the `number`th of its file."""
     try:
         row = json.loads(line.decode("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RunError(f"{path}:{number}: not a line of JSON: {error}") from error
     if not isinstance(row, dict):
         raise RunError(f"{path}:{number}: expected a JSON object, found {line[:40]!r}")

@@ -86,7 +86,9 @@ def result(record: Record) -> dict[str, Any]:
 
 def final_widths(record: Record) -> list[int]:
     """The last widths that the files tell; of one step, growth comes after the evaluation."""
-    rows = [row for row in (*record.metrics[-1:], *record.history[-1:]) if "hidden" in row]
+    rows = [
+        row for row in (*record.metrics[-1:], *record.history[-1:]) if row.get("hidden") is not None
+    ]
     if not rows:
         return list(starting_widths(record))
     return [int(width) for width in max(reversed(rows), key=lambda row: int(row["step"]))["hidden"]]
