@@ -121,9 +121,9 @@ def test_a_damaged_spec_is_an_error(run: Path, text: str) -> None:
 
 
 def test_what_is_no_run_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match=r"holds no spec\.yaml"):
+    with pytest.raises(UsageError, match=r"holds no spec\.yaml"):
         read_record(tmp_path)
-    with pytest.raises(RunError, match="does not exist"):
+    with pytest.raises(UsageError, match="does not exist"):
         read_record(tmp_path / "absent")
 
 

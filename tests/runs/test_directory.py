@@ -144,9 +144,9 @@ def test_a_run_can_be_moved_and_opened(tmp_path: Path) -> None:
 
 
 def test_what_is_no_run_cannot_be_opened(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match=r"it holds no spec\.yaml"):
+    with pytest.raises(UsageError, match=r"it holds no spec\.yaml"):
         RunDirectory.open(tmp_path)
-    with pytest.raises(RunError, match="it does not exist"):
+    with pytest.raises(UsageError, match="it does not exist"):
         RunDirectory.open(tmp_path / "none")
 
 
