@@ -16,6 +16,7 @@ from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.weights import load_weights
+from senn_cli.words import plural
 
 if TYPE_CHECKING:
     import jax
@@ -128,13 +129,19 @@ def mismatch(architecture: AnyArchitecture, preprocessing: Preprocessing) -> str
     """Why this network cannot be fed in this way, or None where it can."""
     size = int(np.prod(preprocessing.shape, dtype=np.int64))
     if size != architecture.inputs:
-        return f"an example has {size} numbers, the network {architecture.inputs} inputs"
+        return (
+            f"an example has {plural(size, 'number')}, the network "
+            f"{plural(architecture.inputs, 'input')}"
+        )
     if preprocessing.task == "classification":
-        what, count = "classes", len(preprocessing.classes)
+        count = len(preprocessing.classes)
+        what = plural(count, "class", "classes")
     else:
-        what, count = "targets", len(preprocessing.target_shift)
+        count = len(preprocessing.target_shift)
+        what = plural(count, "target")
     if count != architecture.outputs:
-        return f"there are {count} {what}, but the network has {architecture.outputs} outputs"
+        outputs = plural(architecture.outputs, "output")
+        return f"there {'is' if count == 1 else 'are'} {what}, but the network has {outputs}"
     for name in ("shift", "scale"):
         shape = getattr(preprocessing, name).shape
         try:

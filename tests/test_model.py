@@ -116,7 +116,7 @@ def test_preprocessing_of_an_older_senn_is_read_and_of_a_newer_one_refused(digit
 def test_preprocessing_of_another_run_is_refused(digits: Run, line: Run, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(digits.path, tmp_path / "copy"))
     shutil.copy(line.path / "preprocessing.json", copy)
-    with pytest.raises(RunError, match=r"does not fit .*: an example has 1 numbers, the network"):
+    with pytest.raises(RunError, match=r"does not fit .*: an example has 1 number, the network"):
         senn_cli.load(copy)
 
 

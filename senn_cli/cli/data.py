@@ -13,7 +13,7 @@ import typer
 from senn_cli.cli import completion
 from senn_cli.cli.help import Verbs
 from senn_cli.cli.words import printable
-from senn_cli.words import in_bytes
+from senn_cli.words import in_bytes, plural
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -132,7 +132,10 @@ def _print_cost(spec: Spec, dataset: Dataset) -> None:
 
 
 def _print_report(report: Report) -> None:
-    typer.echo(f"{report.name}: {report.task}, {report.inputs} inputs, {report.outputs} outputs")
+    typer.echo(
+        f"{report.name}: {report.task}, {plural(report.inputs, 'input')}, "
+        f"{plural(report.outputs, 'output')}"
+    )
     table = _table("part", "examples", "inputs", "type", "range", "mean", "repeated", "memory")
     for name, part in report.parts.items():
         _row(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from senn_cli.cli.place import RunArgument
+from senn_cli.words import plural
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -117,7 +118,7 @@ def summary_rows(run: Path, found: Evaluation) -> list[tuple[str, str]]:
     measures = found.measures
     rows = [
         ("run", str(run)),
-        ("data", f"{measures.examples:,} {found.split} examples of {found.data}"),
+        ("data", f"{plural(measures.examples, f'{found.split} example')} of {found.data}"),
         ("loss", f"{measures.loss:.4g}"),
     ]
     if isinstance(measures, Classification):

@@ -11,6 +11,7 @@ import numpy as np
 from senn_cli.data.dataset import Array
 from senn_cli.errors import DataError
 from senn_cli.randomness import purpose_number
+from senn_cli.words import plural
 
 _NUMBERS = "; for numbers to predict, write data.task: regression"
 
@@ -57,9 +58,11 @@ def hold_out(
     least = 1 if labels is None else classes
     if total - count < least:
         many = classes > total // 2
-        what = "one example" if labels is None else f"one example of each of the {classes} classes"
+        each = plural(classes, "class", "classes")
+        what = "one example" if labels is None else f"one example of each of the {each}"
         raise DataError(
-            f"data.{purpose} takes {count} of {total} examples, so fewer than {what} would be left",
+            f"data.{purpose} takes {count} of {plural(total, 'example')}, so fewer than {what} "
+            "would be left",
             hint=f"take a smaller share or count for data.{purpose}" + (_NUMBERS if many else ""),
         )
     order = permutation(total, seed, f"split/{purpose}")
@@ -96,7 +99,8 @@ def choose_subset(total: int, count: int, labels: Array | None, *, seed: int) ->
     """
     classes = 1 if labels is None else len(np.unique(labels))
     if count > total:
-        raise DataError(f"data.subset asks for {count} examples, but there are {total} to train on")
+        asked = plural(count, "example")
+        raise DataError(f"data.subset asks for {asked}, but there are {total} to train on")
     if count < classes:
         least = "one example" if labels is None else f"one example of each of {classes} classes"
         raise DataError(

@@ -24,6 +24,7 @@ from senn_cli.spec.describe import dotted
 from senn_cli.spec.network import DenseNetSpec
 from senn_cli.training.origin import Origin
 from senn_cli.training.plan import bud_of
+from senn_cli.words import plural
 
 
 def adopted(spec: Spec, origin: Origin) -> tuple[Spec, tuple[str, ...]]:
@@ -117,13 +118,14 @@ def destination(
     if settings.head == "keep":
         if found.outputs != after.outputs:
             raise UsageError(
-                f"transfer.head is keep, but {origin.path} has {found.outputs} outputs and the "
-                f"data of source {dataset.name} need {after.outputs}",
+                f"transfer.head is keep, but {origin.path} has "
+                f"{plural(found.outputs, 'output')} and the data of source {dataset.name} need "
+                f"{after.outputs}",
                 hint="A new head starts at zero by default: leave transfer.head out.",
             )
     else:
         how = "zero" if settings.head == "zero" else "fresh weights"
-        replaced[head] = f"a new head of {how} for {after.outputs} outputs"
+        replaced[head] = f"a new head of {how} for {plural(after.outputs, 'output')}"
     if settings.inputs == "fresh":
         anew = f"transfer.inputs is fresh; {_reads(after)}, the origin {_reads(found)}"
         replaced |= {part: anew for part in first if part not in replaced}
@@ -148,7 +150,7 @@ def _with_buds(found: DenseArchitecture, bud: int) -> tuple[DenseArchitecture, d
     after = replace(found, bud=bud)
     if bud in (0, found.bud):
         return after, {}
-    anew = f"new buds of {bud} channels, the origin has {f'{found.bud}' if found.bud else 'none'}"
+    anew = f"new buds of {plural(bud, 'channel')}, the origin has {found.bud or 'none'}"
     parts = {wire.name: anew for wire in after.wiring if wire.kind == "bud"}
     parts |= {f"{wire.name}/bud": anew for wire in after.wiring if wire.kind == "layer"}
     return after, parts
@@ -193,8 +195,8 @@ def _for_data(found: AnyArchitecture, dataset: Dataset) -> AnyArchitecture:
 def _reads(architecture: AnyArchitecture) -> str:
     """What the first map reads, in words: a DenseNet takes images of any size."""
     if isinstance(architecture, DenseArchitecture):
-        return f"{architecture.image[2]} channels"
-    return f"{architecture.inputs} inputs"
+        return plural(architecture.image[2], "channel")
+    return plural(architecture.inputs, "input")
 
 
 def _first_parts(architecture: AnyArchitecture) -> tuple[str, ...]:

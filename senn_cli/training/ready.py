@@ -13,7 +13,7 @@ from senn_cli.spec.base import LARGEST
 from senn_cli.spec.network import DenseNetSpec
 from senn_cli.training.footprint import machine_memory, memory
 from senn_cli.training.plan import capacity_rule, initial_architecture, stored
-from senn_cli.words import in_bytes
+from senn_cli.words import in_bytes, plural
 
 
 def require_ready(spec: Spec, dataset: Dataset, platform: str) -> None:
@@ -67,7 +67,7 @@ def _batch(spec: Spec, dataset: Dataset) -> Iterator[SennError]:
     if spec.training.batch_of(examples) > examples:
         yield DataError(
             f"training.batch_size is {spec.training.batch_size}, but the training part has only "
-            f"{examples} examples",
+            f"{plural(examples, 'example')}",
             hint="lower training.batch_size, or leave it out: `auto` fits the data",
         )
 

@@ -14,6 +14,7 @@ from senn_cli.data.numpy_files import Archive, opened
 from senn_cli.errors import DataError, RunError, UsageError
 from senn_cli.given import require_file
 from senn_cli.use.extras import require
+from senn_cli.words import plural
 
 _PURPOSE = "reading .safetensors"
 _FLOATS = ("BF16", "F16", "F32", "F64")
@@ -125,7 +126,8 @@ def as_float32(array: np.ndarray, name: str, path: Path) -> tuple[np.ndarray, st
     if len(bad):
         where = tuple(int(i) for i in bad[0])
         raise RunError(
-            f"{path}: the array {name} has {len(bad)} numbers that are not finite, the first "
+            f"{path}: the array {name} has "
+            f"{plural(len(bad), 'number that is', 'numbers that are')} not finite, the first "
             f"({array[where]}) at index {where}"
         )
     with np.errstate(over="ignore"):

@@ -299,7 +299,7 @@ def test_from_a_checkpoint_the_weights_and_a_run_that_has_not_ended(
 
 @pytest.mark.parametrize("path", ["nothing", ".", "weights"])
 def test_where_there_is_no_network(tmp_path: Path, path: str) -> None:
-    with pytest.raises(RunError):
+    with pytest.raises((RunError, UsageError), match="does not exist|holds neither|weights"):
         read_origin(tmp_path / path, "mlp")
 
 
@@ -646,7 +646,7 @@ def test_a_densenet_takes_other_images_and_classes() -> None:
     assert not np.any(arrays["params/head/kernel"])
     with pytest.raises(UsageError) as caught:
         composed(origin, adam, pictures(8, 3, 7))
-    assert "1 channels" in caught.value.message and "3 channels" in caught.value.message
+    assert "1 channel," in caught.value.message and "3 channels" in caught.value.message
     arrays, fates = composed(origin, adam, pictures(8, 3, 7), "transfer.inputs=fresh")
     anew = {n for n, f in fates.items() if n.startswith("params/") and f.outcome != "loaded"}
     assert anew == {
