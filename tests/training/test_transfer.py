@@ -299,7 +299,7 @@ def test_from_a_checkpoint_the_weights_and_a_run_that_has_not_ended(
 
 @pytest.mark.parametrize("path", ["nothing", ".", "weights"])
 def test_where_there_is_no_network(tmp_path: Path, path: str) -> None:
-    with pytest.raises((RunError, UsageError), match="does not exist|holds neither|weights"):
+    with pytest.raises((RunError, UsageError), match=r"does not exist|holds neither|weights"):
         read_origin(tmp_path / path, "mlp")
 
 
