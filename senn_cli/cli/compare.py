@@ -29,7 +29,8 @@ def compare(
 ) -> None:
     """Compare runs: where their specs differ, figures with their spread over seeds, curves.
 
-    Runs whose specs differ in `seed` and `name` alone are seeds of one setting.
+    Runs whose specs differ in `seed` and `name` alone are seeds of one setting. An option that the
+    spec of another version of senn lacks counts as its default of today.
     """
     from senn_cli.cli.runs import print_json
     from senn_cli.report.comparison import document, figure_of, settings

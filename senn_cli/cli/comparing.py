@@ -100,7 +100,7 @@ def _differences(settings: Sequence[Setting], screen: Screen) -> list[Line]:
                 lines += [(f"  {part}", "") for part in _folded(f"{label}  {text}", screen)]
     if any(label not in values for values in found.values() for label in labels):
         lines.append(
-            (f"{_NOTHING}  no such option: another kind of data, or another version of senn", "dim")
+            (f"{_NOTHING}  no such option; if another version lacked it, today's default", "dim")
         )
     return lines
 

@@ -1,7 +1,9 @@
 """Runs against each other: seeds of one setting together, figures with their spread over them.
 
-Runs have one setting if their specs differ in `seed` and `name` alone. Figures are those of the
-runs that have finished; curves are those of all.
+Runs have one setting if their specs differ in `seed` and `name` alone. A spec that lacks an option,
+as another version of senn resolved it, counts as if it had the default that the option has now.
+What specs have is compared as it is: a default that has changed is a difference. Figures are those
+of the runs that have finished; curves are those of all.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import Any, Literal
 
 from senn_cli.errors import UsageError
 from senn_cli.report.curves import axis_of, curve, main_curve, places
+from senn_cli.report.defaults import present_defaults
 from senn_cli.report.options import flattened
 from senn_cli.report.record import Record
 
@@ -94,14 +97,34 @@ class Statistics:
 def settings(records: Iterable[Record]) -> tuple[Setting, ...]:
     """Groups runs by their settings, in the order of their first runs."""
     groups: dict[str, tuple[dict[str, Any], list[Record]]] = {}
-    for record in records:
-        options = {k: v for k, v in flattened(record.spec).items() if k not in SEEDS}
-        key = json.dumps(options, sort_keys=True, default=str)
+    every = list(records)
+    for record, options in zip(every, _options(every), strict=True):
+        key = _text(options)
         groups.setdefault(key, (options, []))[1].append(record)
     return tuple(
         Setting(_letters(index), options, tuple(sorted(found, key=_by_seed)))
         for index, (options, found) in enumerate(groups.values())
     )
+
+
+def _options(records: Sequence[Record]) -> list[dict[str, Any]]:
+    """The options of every run but seeds, without those that some lack and others leave as is."""
+    found = [
+        {k: v for k, v in flattened(record.spec).items() if k not in SEEDS} for record in records
+    ]
+    shared = set(found[0]).intersection(*found[1:]) if found else set()
+    for record, options in zip(records, found, strict=True):
+        own = set(options) - shared
+        if own:
+            usual = present_defaults(record.spec)
+            for name in own & set(usual):
+                if _text(options[name]) == _text(usual[name]):
+                    del options[name]
+    return found
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=str)
 
 
 def differences(found: Sequence[Setting]) -> dict[str, dict[str, Any]]:
@@ -110,7 +133,7 @@ def differences(found: Sequence[Setting]) -> dict[str, dict[str, Any]]:
     differing = {}
     for name in names:
         values = {s.label: s.options[name] for s in found if name in s.options}
-        texts = {json.dumps(value, sort_keys=True, default=str) for value in values.values()}
+        texts = {_text(value) for value in values.values()}
         if len(texts) > 1 or len(values) < len(found):
             differing[name] = values
     return differing

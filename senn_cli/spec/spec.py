@@ -122,7 +122,8 @@ class Spec(Model):
         if not isinstance(expansion, dict):
             return value
         kind = network.get("kind") if isinstance(network, dict) else network
-        if expansion.get("proposals", "dormant" if kind == "densenet" else None) != "dormant":
+        proposals = expansion.get("proposals")
+        if proposals != "dormant" and not (proposals is None and kind == "densenet"):
             return value
         return {**value, "expansion": {**DORMANT, **expansion}}
 

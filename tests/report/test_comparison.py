@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+import yaml
 
 from senn_cli.errors import UsageError
 from senn_cli.report.comparison import (
@@ -21,6 +22,7 @@ from senn_cli.report.comparison import (
     value,
 )
 from senn_cli.report.record import Record, Status
+from senn_cli.spec import dump_spec, parse_spec
 from tests.handmade import event, record, row
 
 
@@ -172,3 +174,42 @@ def test_the_document() -> None:
     assert (curves["figure"], curves["axis"]) == ("train_loss", "epoch")
     assert curves["places"][4] == 1.0  # of two epochs
     assert curves["settings"]["B"]["means"][4:] == (2.0,) * 5 + (1.0,)
+
+
+def resolved(seed: int, text: str, *without: str) -> Record:
+    """A run of a spec as this version resolves it, or one that lacks the options `without`."""
+    spec = yaml.safe_load(dump_spec(parse_spec(text, "s.yaml")))
+    for name in without:
+        *sections, key = name.split(".")
+        inner = spec
+        for section in sections:
+            inner = inner[section]
+        del inner[key]
+    made = run(seed)
+    return replace(made, spec={**spec, "seed": seed})
+
+
+def test_an_option_that_an_older_version_lacked_makes_no_setting() -> None:
+    text = "data: moons\nnetwork: mlp\n"
+    older = resolved(0, text, "expansion.noise", "checkpoints.best", "transfer", "data.noise")
+    assert len(settings([older, resolved(1, text), resolved(2, text)])) == 1
+    # Where the newer run has it otherwise than by default, it is one.
+    found = settings([older, resolved(1, text + "expansion: {noise: 3}\n")])
+    assert differences(found) == {"expansion.noise": {"B": 3.0}}
+
+
+def test_a_changed_default_is_a_difference() -> None:
+    text = "data: moons\nnetwork: mlp\n"
+    older = resolved(0, text + "training: {batch_size: 256}\n", "transfer")
+    assert differences(settings([older, resolved(1, text)])) == {
+        "training.batch_size": {"A": 256, "B": "auto"}
+    }
+
+
+def test_defaults_depend_on_the_kinds() -> None:
+    dense = "data: digits\nnetwork: densenet\n"
+    older = resolved(0, dense, "expansion.threshold", "curvature")
+    assert len(settings([older, resolved(1, dense)])) == 1
+    paper = "data: digits\nnetwork: mlp\noptimizer: {preset: paper}\n"
+    older = resolved(0, paper, "optimizer.damping")
+    assert len(settings([older, resolved(1, paper)])) == 1

@@ -25,6 +25,7 @@ def test_a_policy_stands_for_the_section() -> None:
         assert growth(BASE + f"expansion: {policy}") == long
     dense = "data: digits\nnetwork: densenet\n"
     assert growth(dense + "expansion: senn") == growth(dense)  # its own defaults, too
+    assert growth(dense + "expansion: {proposals: null}") == growth(dense)
     set_beside = growth(BASE + "expansion: random", "expansion.threshold=0.5").expansion
     assert (set_beside.policy, set_beside.threshold) == ("random", 0.5)
     assert fault(BASE + "expansion: non") == (
