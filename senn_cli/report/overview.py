@@ -194,9 +194,8 @@ def _newest_row(record: Record) -> dict[str, Any] | None:
 
 def _from_history(record: Record, newest: dict[str, Any] | None) -> Shape:
     widths = [int(w) for w in newest["hidden"]] if newest else list(starting_widths(record))
-    told = next((event.get("capacities") for event in record.history[-1:]), None)
-    known = told is not None and len(told) == len(widths)
-    capacities = told if known else [None] * len(widths)
+    told: list[int] = next((event.get("capacities") or [] for event in record.history[-1:]), [])
+    capacities = told if len(told) == len(widths) else [None] * len(widths)
     saved = next((found for _, found in _candidates(record)), None)
     if record.is_densenet:
         rows = _dense_rows(record, widths, capacities, saved)

@@ -27,6 +27,7 @@ from typing import Any
 
 from senn_cli.errors import RunError, UsageError
 from senn_cli.runs import rows
+from senn_cli.runs.abandoned import clear, is_abandoned
 from senn_cli.runs.files import write_atomic
 from senn_cli.runs.jsonl import append_row, cut_at, dumps, read_rows
 from senn_cli.runs.names import slug
@@ -38,9 +39,13 @@ _ATTEMPTS = 100
 def require_free(path: Path, option: str = "--run-dir") -> None:
     """Raises `UsageError` where `path` is a file, or a directory with something in it.
 
+    What a process has left that was killed while it made a run directory is removed first.
+
     Args:
       option: the one that named `path`, for the message.
     """
+    if path.is_dir() and is_abandoned(path):
+        clear(path)
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise _taken(path, option)
 

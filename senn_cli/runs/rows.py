@@ -217,17 +217,18 @@ def check_event(where: str, row: Mapping[str, Any]) -> None:
         check(where, row, HISTORY)
         return
     check(where, row, HISTORY, "step")
-    for place, candidate in enumerate(row.get("candidates") or ()):
-        check(f"{where}: candidates[{place}]", candidate, _SCORE)
+    for index, candidate in enumerate(row.get("candidates") or ()):
+        check(f"{where}: candidates[{index}]", candidate, _SCORE)
     if not row.get("accepted"):
         return
     check(where, row, HISTORY, "step", "hidden", "edit")
-    edit, place = row["edit"], "map" if row.get("layer") is None else "layer"
+    edit = row["edit"]
     if edit not in EDITS:
         raise RunError(f"{where}: edit should be one of {', '.join(EDITS)}, found {_shown(edit)}")
     if edit == "enlarge_capacity":
         return
-    place = place if edit == "insert_layer" else "layer"
+    named = edit == "insert_layer" and row.get("layer") is None
+    place = "map" if named else "layer"
     check(where, row, HISTORY, place, *(("neurons",) if edit == "add_neurons" else ()))
     at = row[place]
     if at >= len(row["hidden"]):
