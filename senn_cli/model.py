@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from senn_cli.data.preprocessing import Preprocessing
+from senn_cli.data.targets import as_uint8
 from senn_cli.errors import RunError
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture
@@ -46,11 +47,15 @@ class Model:
         """Class probabilities `(N, classes)` or predictions `(N, k)` for examples `(N, ...)`.
 
         Args:
-          x: examples as the data set has them (pixels, not scaled inputs), or flattened ones.
+          x: examples as the data set has them (pixels, not scaled inputs), or flattened ones; of
+            any type whose numbers are such examples.
 
         Raises:
           ValueError: examples of another shape.
+          DataError: for 8-bit examples numbers that are not whole or not from 0 to 255.
         """
+        if self.preprocessing.dtype == "uint8":
+            x = as_uint8(np.asarray(x), "x")
         return self.preprocessing.answers(self.outputs(x))
 
     def outputs(self, x: Any) -> np.ndarray:

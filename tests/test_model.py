@@ -13,12 +13,13 @@ import pytest
 import senn_cli
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.data.registry import load_dataset
-from senn_cli.errors import RunError, UsageError
+from senn_cli.errors import DataError, RunError, UsageError
 from senn_cli.model import BLOCK, IMAGES
 from senn_cli.nets.models import outputs
 from senn_cli.runs.weights import load_weights
 from senn_cli.spec import parse_spec
 from senn_cli.training.run import Run, train_run
+from senn_cli.use.prediction import predict_files
 from tests.resuming import DIGITS
 from tests.use.made import forward_densenet, made_run
 
@@ -81,6 +82,25 @@ def test_flattened_examples_are_the_same_examples(digits: Run) -> None:
     np.testing.assert_array_equal(model(x), model(x.reshape(5, -1)))
     with pytest.raises(ValueError, match=r"expected examples of shape"):
         model(np.zeros((2, 3)))
+
+
+def test_scikit_learns_own_arrays_are_examples_of_digits(digits: Run, tmp_path: Path) -> None:
+    from sklearn.datasets import load_digits
+
+    bunch = load_digits()
+    images, flat = bunch.images[:9], bunch.data[:9]  # float64, (9, 8, 8) and (9, 64)
+    model = senn_cli.load(digits.path)
+    wanted = model(images.astype(np.uint8))
+    for x in (images, flat, images.tolist(), images.astype(">f4"), images[::-1][::-1]):
+        np.testing.assert_array_equal(model(x), wanted)
+    np.save(tmp_path / "a.npy", images)
+    np.savez(tmp_path / "b.npz", x=flat)
+    found = predict_files(digits.path, [tmp_path / "a.npy", tmp_path / "b.npz"])
+    np.testing.assert_array_equal(found.answers, np.concatenate([wanted, wanted]))
+    with pytest.raises(
+        DataError, match=r"whole numbers from 0 to 255, but at index .* stands 0\.5"
+    ):
+        model(images / 10)
 
 
 def test_predictions_are_in_the_units_of_the_targets(line: Run) -> None:

@@ -86,6 +86,37 @@ def as_float32(values: Array, what: str) -> Array:
     return single
 
 
+def as_uint8(values: Array, what: str) -> Array:
+    """Whole numbers from 0 to 255 as uint8, whatever type they are of.
+
+    Raises:
+      DataError: types that are no real numbers; names the first number that is another one.
+    """
+    if values.dtype == np.uint8:
+        return values
+    if values.dtype.kind not in "iuf":
+        raise DataError(
+            f"{what}: the run's examples are uint8, whole numbers from 0 to 255; these are of type "
+            f"{values.dtype}"
+        )
+    with np.errstate(invalid="ignore"):
+        found = values.astype(np.uint8)
+    other = np.argwhere(found != values)  # outside of the range they wrap around, or are anything
+    if len(other):
+        where = tuple(int(i) for i in other[0])
+        with np.errstate(invalid="ignore"):
+            unit = bool((np.abs(values) <= 1).all())
+        raise DataError(
+            f"{what}: the run's examples are whole numbers from 0 to 255, but at index {where} "
+            f"stands {values[where]}",
+            hint="These look scaled already. A run scales its examples itself: give them as the "
+            "training data were."
+            if unit
+            else None,
+        )
+    return found
+
+
 def require_finite(values: Array, what: str) -> None:
     """Raises DataError, naming the first index, where a value is NaN or infinite."""
     if values.dtype.kind != "f":

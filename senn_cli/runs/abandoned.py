@@ -26,7 +26,7 @@ _CLAIMING = 5.0
 
 
 def is_abandoned(path: Path) -> bool:
-    """Whether the directory `path` holds only what comes before a run's spec, and nobody uses it."""
+    """Whether `path` holds only what comes before a run's spec, and nobody uses it."""
     return _holds_nothing(path) and not _in_use(path)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from senn_cli.data.dataset import Array
 from senn_cli.data.preprocessing import Preprocessing
-from senn_cli.data.targets import as_float32, require_finite
+from senn_cli.data.targets import as_float32, as_uint8, require_finite
 from senn_cli.errors import DataError
 
 
@@ -21,8 +21,8 @@ def as_examples(values: Array, how: Preprocessing, what: str) -> Array:
 
     Raises:
       DataError: another shape; text or objects; numbers that are not finite (NaN is a missing value
-        where the run has something that stands for one); for 8-bit examples numbers that are no
-        integers from 0 to 255; 8-bit numbers for other examples.
+        where the run has something that stands for one); for 8-bit examples numbers that are not
+        whole or not from 0 to 255, of whatever type; 8-bit numbers for other examples.
     """
     size = int(np.prod(how.shape, dtype=np.int64))
     shape = values.shape[1:]
@@ -52,17 +52,4 @@ def _typed(values: Array, dtype: str, what: str, fills: bool) -> Array:
         return values.astype(np.float64)
     if dtype != "uint8":
         return as_float32(values, what)
-    if values.dtype.kind not in "iu":
-        raise DataError(
-            f"{what}: the run's examples are uint8, integers from 0 to 255; these are of type "
-            f"{values.dtype}",
-            hint="Bring them to the range of the run's examples and store them as uint8.",
-        )
-    outside = np.argwhere((values < 0) | (values > 255))
-    if len(outside):
-        where = tuple(int(i) for i in outside[0])
-        raise DataError(
-            f"{what}: the run's examples are integers from 0 to 255, but at index {where} stands "
-            f"{values[where]}"
-        )
-    return values.astype(np.uint8)
+    return as_uint8(values, what)

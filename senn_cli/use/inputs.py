@@ -120,10 +120,7 @@ def _arrays(path: Path, how: Preprocessing, data: DataSpec, array: str | None) -
 def _table(path: Path, how: Preprocessing, data: DataSpec) -> Given:
     form = (data.delimiter, data.header) if isinstance(data, CsvSpec) else ()
     values, notes = read_rows(path, encoding_of(how, data), *form)
-    # In 8-bit tables every number is an integer, written as one.
-    whole = how.dtype == "uint8" and bool((values == np.floor(values)).all())
-    x = as_examples(values.astype(np.int64) if whole else values, how, str(path))
-    return _given(path, x, notes)
+    return _given(path, as_examples(values, how, str(path)), notes)
 
 
 def _given(path: Path, x: Array, notes: Sequence[str] = ()) -> Given:

@@ -45,10 +45,32 @@ def test_integers_are_pixels_only_within_their_range() -> None:
             as_examples(np.array([[0, 1], [wrong, 1]]), how((2,), "uint8"), "x")
 
 
+@pytest.mark.parametrize("dtype", ["<f8", ">f8", ">f4", "f2", ">i2", "u8", "u1"])
+@pytest.mark.parametrize("shape", [(7, 8, 8), (7, 64)])
+def test_whole_numbers_of_any_type_and_order_are_pixels(dtype: str, shape: tuple[int, ...]) -> None:
+    pixels = np.random.default_rng(0).integers(0, 17, (7, 64))
+    values = np.asfortranarray(pixels.reshape(shape).astype(dtype))
+    found = as_examples(values, how((8, 8), "uint8"), "x")
+    assert found.dtype == np.uint8
+    np.testing.assert_array_equal(found, pixels.reshape(7, 8, 8))
+
+
+def test_pixels_that_are_scaled_already_have_a_hint() -> None:
+    with pytest.raises(DataError) as caught:
+        as_examples(np.full((1, 2), 0.5), how((2,), "uint8"), "x")
+    assert "look scaled already" in str(caught.value.hint)
+    with pytest.raises(DataError) as caught:
+        as_examples(np.full((1, 2), 1.5), how((2,), "uint8"), "x")
+    assert caught.value.hint is None
+
+
 @pytest.mark.parametrize(
     ("values", "dtype", "message"),
     [
-        (np.zeros((1, 2)), "uint8", "integers from 0 to 255; these are of type float64"),
+        (np.full((1, 2), 0.5), "uint8", r"from 0 to 255, but at index \(0, 0\) stands 0\.5"),
+        (np.array([[0, np.nan]]), "uint8", r"from 0 to 255, but at index \(0, 1\) stands nan"),
+        (np.array([[0, 1e300]]), "uint8", r"from 0 to 255, but at index \(0, 1\) stands 1e\+300"),
+        (np.array([[True, False]]), "uint8", "from 0 to 255; these are of type bool"),
         (np.zeros((1, 2), np.uint8), "float32", "the numbers are uint8"),
         (np.array([[1.0, np.nan]]), "float32", "1 of 2 values are not finite"),
         (np.array([["a", "b"]]), "float32", "expected real numbers"),

@@ -170,7 +170,7 @@ def test_arrays_and_images_alike(
 
 def test_a_table_of_pixels_has_integers(images: Path, tmp_path: Path) -> None:
     header = ",".join(f"p{i}" for i in range(36))
-    for value, message in (("0.5", "integers from 0 to 255"), ("256", "stands 256")):
+    for value, message in (("0.5", "whole numbers from 0 to 255"), ("256", "stands 256")):
         (tmp_path / "x.csv").write_text(header + "\n" + ",".join([value] * 36))
         with pytest.raises(DataError, match=message):
             predict_files(images, [tmp_path / "x.csv"])
