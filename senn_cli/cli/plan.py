@@ -10,7 +10,7 @@ from senn_cli.cli.console import table
 from senn_cli.cli.words import printable
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.spec import NetworkSpec, Spec
-from senn_cli.training.cost import told
+from senn_cli.training.expected import expected_programs
 from senn_cli.training.footprint import Memory
 from senn_cli.training.plan import Plan, rows
 from senn_cli.words import hidden_units, in_bytes, plural
@@ -44,12 +44,13 @@ def length_lines(spec: Spec, plan: Plan) -> list[str]:
         length = f"{plan.minutes:g} minutes"
     else:
         length = f"{plural(plan.steps, 'step')}, {plural(plan.epochs, 'epoch')}"
+    programs = plural(expected_programs(spec, plan.start, validated=validation > 0), "program")
     return [
         f"run: {spec.name}, policy {spec.expansion.policy}, optimizer {spec.optimizer.kind}",
         f"examples: {train:,} training, {validation:,} validation, {test:,} test",
         f"training: {length}, batches of {plan.batch:,}, "
         f"{plural(plan.steps_per_epoch, 'step')} an epoch",
-        f"compilations: {told(spec, plan.start, sum(map(bool, plan.examples)))}",
+        f"compilations: {'about ' if spec.grows else ''}{programs}, unless the cache has them",
     ]
 
 

@@ -85,10 +85,13 @@ def _print_plan(spec: Spec) -> None:
     from senn_cli.cli import console
     from senn_cli.cli.plan import print_plan
     from senn_cli.data.registry import load_dataset
+    from senn_cli.training.foreseen import doubts
     from senn_cli.training.gpu import expected_platform
     from senn_cli.training.plan import make_plan
     from senn_cli.training.ready import require_ready
 
+    for doubt in doubts(spec):
+        typer.echo(f"warning: {doubt}", err=True)
     dataset = load_dataset(spec.data, spec.seed)
     require_ready(spec, dataset, expected_platform(spec.device))
     print_plan(spec, make_plan(spec, dataset), console.stdout())
