@@ -93,14 +93,14 @@ def check_dataset(dataset: Dataset) -> Report:
         if name != "train"
     }
     flat = dataset.train.x.reshape(len(dataset.train), -1)
-    constant = int(np.sum(flat.min(axis=0) == flat.max(axis=0)))
+    constant = np.flatnonzero(flat.min(axis=0) == flat.max(axis=0))
     return Report(
         name=dataset.name,
         task=dataset.task,
         inputs=dataset.inputs,
         outputs=dataset.outputs,
         parts=parts,
-        constant_features=constant,
+        constant_features=len(constant),
         shared_with_train=shared,
         bytes=sum(part.bytes for part in parts.values()),
         notes=dataset.notes,
@@ -140,7 +140,7 @@ def _report_part(part: Part, rows: list[bytes], classes: tuple[str, ...]) -> Par
 
 
 def _warnings(
-    dataset: Dataset, parts: dict[str, PartReport], shared: dict[str, int], constant: int
+    dataset: Dataset, parts: dict[str, PartReport], shared: dict[str, int], constant: Array
 ) -> list[str]:
     found = []
     for name, report in parts.items():
@@ -162,9 +162,11 @@ def _warnings(
             f"train: the largest class has {max(counts)} examples, the smallest {min(counts)}"
         )
     # The borders of images are constant as a rule; a constant column of a table says nothing.
-    if constant and len(dataset.train.x.shape) == 2:
-        found.append(f"train: {constant} of {dataset.inputs} features never change")
-    elif constant == dataset.inputs:
+    if len(constant) and len(dataset.train.x.shape) == 2:
+        names = dataset.encoding.inputs if dataset.encoding is not None else ()
+        which = ": " + _listed([names[i] for i in constant]) if names else ""
+        found.append(f"train: {len(constant)} of {dataset.inputs} features never change{which}")
+    elif len(constant) == dataset.inputs:
         found.append("train: all inputs are the same")
     return found
 
@@ -204,7 +206,11 @@ def _few(dataset: Dataset, parts: dict[str, PartReport]) -> list[str]:
 
 
 def _some(names: list[str], limit: int = 5) -> str:
-    shown = ", ".join(f"class {name}" for name in names[:limit])
+    return _listed([f"class {name}" for name in names], limit)
+
+
+def _listed(names: list[str], limit: int = 5) -> str:
+    shown = ", ".join(names[:limit])
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
 
 

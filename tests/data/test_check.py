@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from senn_cli.data.check import check_dataset
 from senn_cli.data.dataset import Array, Dataset, Part
+from senn_cli.data.registry import load_dataset
+from senn_cli.spec import parse_spec
 
 
 def part(x: list[list[float]], y: list[int], first: int = 0) -> Part:
@@ -127,3 +130,13 @@ def test_numbers_taken_for_classes_are_named() -> None:
     assert (
         "120 classes for 120 examples; if they are numbers to predict, write data.task: regression"
     ) in found.warnings
+
+
+def test_constant_columns_of_a_table_go_by_their_names(tmp_path: Path) -> None:
+    rows = [f"{i},7,{i % 2},{i * i},3" for i in range(40)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,label,c,d", *rows]))
+    spec = parse_spec(
+        f"data: {{source: csv, path: {tmp_path / 't.csv'}, target: label}}\nnetwork: mlp\n"
+    )
+    warnings = check_dataset(load_dataset(spec.data, 0)).warnings
+    assert "train: 2 of 4 features never change: b, d" in warnings

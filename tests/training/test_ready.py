@@ -105,6 +105,20 @@ def test_a_fit_set_has_its_length_and_compilations_told(here: Path) -> None:
     assert "compilations: 5 programs, unless the cache has them" in fixed
 
 
+def test_the_template_for_a_table_fits_178_rows_at_the_first_try(here: Path) -> None:
+    rows = [f"{i},{i * i % 11},{i * 0.37 % 1},{'abc'[i % 3]}" for i in range(178)]
+    (here / "my-table.csv").write_text("\n".join(["one,two,three,label", *rows]))
+    assert invoke("new", "own-csv", "-o", "mine.yaml").exit_code == 0
+    for arguments in (
+        ("validate", "mine.yaml"),
+        ("data", "check", "mine.yaml"),
+        ("train", "mine.yaml", "--dry-run"),
+        ("train", "mine.yaml", "--set", "expansion=none", "--until", "2 steps", "-q"),
+    ):
+        result = invoke(*arguments)
+        assert result.exit_code == 0, result.output
+
+
 def test_the_memory_of_this_machine() -> None:
     found = footprint.machine_memory()
     assert found is None or found > 10**8
