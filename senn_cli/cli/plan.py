@@ -41,7 +41,7 @@ def length_lines(spec: Spec, plan: Plan) -> list[str]:
     """The data and the length of the run, in words."""
     train, validation, test = plan.examples
     if plan.steps is None or plan.epochs is None:
-        length = f"{plan.minutes:g} minutes"
+        length = plural(plan.minutes or 0, "minute")
     else:
         length = f"{plural(plan.steps, 'step')}, {plural(plan.epochs, 'epoch')}"
     programs = plural(expected_programs(spec, plan.start, validated=validation > 0), "program")

@@ -145,7 +145,9 @@ def _warnings(
     found = []
     for name, report in parts.items():
         if report.non_finite:
-            found.append(f"{name}: {report.non_finite} values are not finite")
+            found.append(
+                f"{name}: {plural(report.non_finite, 'value is', 'values are')} not finite"
+            )
         absent = [label for label, count in report.class_counts.items() if count == 0]
         if absent:
             found.append(f"{name}: no example of {_some(absent)}")
@@ -159,7 +161,8 @@ def _warnings(
     counts = [count for count in parts["train"].class_counts.values() if count]
     if counts and max(counts) > 10 * min(counts):
         found.append(
-            f"train: the largest class has {max(counts)} examples, the smallest {min(counts)}"
+            f"train: the largest class has {plural(max(counts), 'example')}, the smallest "
+            f"{min(counts)}"
         )
     # The borders of images are constant as a rule; a constant column of a table says nothing.
     if len(constant) and len(dataset.train.x.shape) == 2:

@@ -20,6 +20,7 @@ from senn_cli.data.numerals import (
 )
 from senn_cli.data.table import Table, raise_faults
 from senn_cli.errors import DataError
+from senn_cli.words import plural
 
 _FEW = 20  # different texts that are never too many
 _MOST = 1000
@@ -98,8 +99,8 @@ def read(
                 faults.append((name, f"{table.where(row)}: column {name!r} {_fault(cell, value)}"))
         if grouped:
             notes.append(
-                f"column {name!r}: {len(grouped)} numbers have separators between thousands, such "
-                f"as {grouped[0]!r}"
+                f"column {name!r}: {plural(len(grouped), 'number has', 'numbers have')} separators "
+                f"between thousands, such as {grouped[0]!r}"
             )
     first = faults[0][0] if faults else ""
     hint = f"for text: data.categories: [{first}]; to leave the column out: data.drop: [{first}]"
@@ -163,8 +164,9 @@ def _raise_missing(table: Table, known: Encoding, names: Sequence[str]) -> None:
         )
     if not known.named:
         raise DataError(
-            f"{table.path} has {len(table.header)} columns, but the run has {len(known.names)} "
-            f"features without names and {len(known.targets)} targets"
+            f"{table.path} has {plural(len(table.header), 'column')}, but the run has "
+            f"{plural(len(known.names), 'feature')} without names and "
+            f"{plural(len(known.targets), 'target')}"
         )
     own = [name for name in table.header if name not in known.targets]
     near = get_close_matches(names[0], own, n=1)

@@ -61,8 +61,7 @@ def hold_out(
         each = plural(classes, "class", "classes")
         what = "one example" if labels is None else f"one example of each of the {each}"
         raise DataError(
-            f"data.{purpose} takes {count} of {plural(total, 'example')}, so fewer than {what} "
-            "would be left",
+            f"data.{purpose} takes {count} of {total} examples, so fewer than {what} would be left",
             hint=f"take a smaller share or count for data.{purpose}" + (_NUMBERS if many else ""),
         )
     order = permutation(total, seed, f"split/{purpose}")

@@ -14,6 +14,7 @@ from senn_cli.data.delimiter import BLANKS, plain, sniff
 from senn_cli.data.header import Head, recognise
 from senn_cli.errors import DataError
 from senn_cli.given import require_file
+from senn_cli.words import plural
 
 _SHOWN_FAULTS = 5
 _HEADER_WITHIN = 100  # rows that are searched for names that are known
@@ -104,7 +105,7 @@ def read_table(
         notes += more
     raise_faults(
         [
-            f"{path}:{line}: {len(cells)} cells, but "
+            f"{path}:{line}: {plural(len(cells), 'cell')}, but "
             + (f"the header has {len(own)}" if head.names else f"the first row has {len(own)}")
             for line, cells in body
             if len(cells) != len(own)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from senn_cli.errors import RunError
+from senn_cli.words import plural
 
 LARGEST = 1e100
 """No real number of a run is larger: losses are float32, in the units of the targets at most."""
@@ -206,8 +207,9 @@ def check_history(path: object, rows: Sequence[Mapping[str, Any]]) -> None:
             continue
         count, inserted = len(row["hidden"]), row["edit"] == "insert_layer"
         if layers is not None and count != layers + inserted:
-            before = f"{layers} layers stood before it"
-            raise RunError(f"{where}: hidden has {count} layers after {row['edit']}, but {before}")
+            before = f"{plural(layers, 'layer')} stood before it"
+            has = plural(count, "layer")
+            raise RunError(f"{where}: hidden has {has} after {row['edit']}, but {before}")
         layers = count
 
 
@@ -232,9 +234,10 @@ def check_event(where: str, row: Mapping[str, Any]) -> None:
     check(where, row, HISTORY, place, *(("neurons",) if edit == "add_neurons" else ()))
     at = row[place]
     if at >= len(row["hidden"]):
-        raise RunError(f"{where}: {place} is {at}, but hidden has {len(row['hidden'])} layers")
+        has = plural(len(row["hidden"]), "layer")
+        raise RunError(f"{where}: {place} is {at}, but hidden has {has}")
     if edit == "add_neurons" and row["neurons"] > row["hidden"][at]:
-        found = f"{row['neurons']} neurons were added to layer {at}"
+        found = f"{plural(row['neurons'], 'neuron was', 'neurons were')} added to layer {at}"
         raise RunError(f"{where}: {found}, which has {row['hidden'][at]} afterwards")
 
 

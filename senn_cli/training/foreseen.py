@@ -49,9 +49,11 @@ def _rows(spec: Spec, source: Known | None) -> Iterator[Found]:
     examples, size = training_rows(spec.data, source.rows), spec.training.batch_size
     parts = ("data.source", "data.path", "data.validation", "data.subset")
     if examples < 1:
-        yield Found(("data",), f"should leave something to train on of {source.rows} rows")
+        yield Found(
+            ("data",), f"should leave something to train on of {plural(source.rows, 'row')}"
+        )
     elif isinstance(size, int) and size > examples:
-        can = "" if source.exact else f" that a table of {source.rows} lines can have"
+        can = "" if source.exact else f" that a table of {plural(source.rows, 'line')} can have"
         yield Found(
             ("training", "batch_size"),
             f"should be at most {examples}, the examples to train on{can}, found {size}; left out, "

@@ -36,6 +36,7 @@ from senn_cli.training.saving import (
     store_in,
 )
 from senn_cli.training.snapshot import Moment
+from senn_cli.words import plural
 
 
 def resume_run(
@@ -133,7 +134,8 @@ def _require_something_to_do(trainer: Trainer, *, changed: bool) -> None:
     if table.until is not None and table.until < step:
         raise UsageError(f"--until is step {table.until}, but the run is at step {step} already")
     if changed and trainer.finished:
-        end = f"step {table.total}" if table.total is not None else f"{table.minutes:g} minutes"
+        minutes = plural(table.minutes or 0, "minute")
+        end = minutes if table.total is None else f"step {table.total}"
         raise UsageError(
             f"the run is at step {step} already, and its end as changed is {end}",
             hint="Make it longer with, for instance, --set training.epochs=N.",

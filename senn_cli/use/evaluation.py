@@ -18,6 +18,7 @@ from senn_cli.runs.directory import RunDirectory
 from senn_cli.spec import DataSpec, load_spec
 from senn_cli.spec.data import CsvSpec
 from senn_cli.use.measures import Classification, Regression, classification, regression
+from senn_cli.words import plural
 
 # Overrides that say where the same data lie; others may move examples between the parts.
 _PLACES = ("data.root", "data.path", "data.test_path")
@@ -135,7 +136,7 @@ def fitted(part: Part, dataset: Dataset, how: Preprocessing, where: str) -> Part
     if dataset.task == "regression":
         if dataset.outputs != len(how.target_shift):
             raise DataError(
-                f"{where}: {dataset.outputs} targets an example, but the run has "
+                f"{where}: {plural(dataset.outputs, 'target')} an example, but the run has "
                 f"{len(how.target_shift)}"
             )
         return Part(x, part.y, part.ids)

@@ -20,6 +20,7 @@ from senn_cli.use.evaluation import target_names
 from senn_cli.use.examples import as_examples
 from senn_cli.use.image_files import SUFFIXES, files_below, read_images, require_images
 from senn_cli.use.table_files import columns_alone, read_rows
+from senn_cli.words import plural
 
 IMAGES = 256
 """Images decoded at a time."""
@@ -99,8 +100,8 @@ def encoding_of(how: Preprocessing, data: DataSpec) -> Encoding:
     features = tuple(Column(name) for name in table.header if name not in targets)
     if len(features) != count:
         raise DataError(
-            f"{data.path} has {len(features)} columns of features, but the run has {count}: it is "
-            "not the table that the run learnt from"
+            f"{data.path} has {plural(len(features), 'column')} of features, but the run has "
+            f"{count}: it is not the table that the run learnt from"
         )
     return Encoding(features, targets)
 

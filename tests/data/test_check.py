@@ -77,7 +77,7 @@ def test_absent_classes_and_uneven_ones() -> None:
 def test_non_finite_values_are_counted() -> None:
     report = check_dataset(dataset(part([[np.nan], [1]], [0, 1]), part([[2], [3]], [0, 1])))
     assert report.parts["train"].non_finite == 1
-    assert "train: 1 values are not finite" in report.warnings
+    assert "train: 1 value is not finite" in report.warnings
 
 
 def test_notes_of_the_source_are_passed_on() -> None:

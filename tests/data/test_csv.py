@@ -92,7 +92,7 @@ def test_a_test_file_with_its_columns_in_another_order(tmp_path: Path) -> None:
         ("a,label\n1,0\n2,NA\n3,1\n", "values are missing: 1 in 'label' (the first at {}:3)"),
         ("a,label\n1,0\n2,nan\n", "values are missing: 1 in 'label' (the first at {}:3)"),
         ("a,label\n1,0\n2,0.5\n", "row 1 is 0.5"),
-        ("a,label\n1,x\n2\n", "t.csv:3: 1 cells, but the header has 2"),
+        ("a,label\n1,x\n2\n", "t.csv:3: 1 cell, but the header has 2"),
         ("a,label\n1,x\n2,y,z\n", "t.csv:3: 3 cells, but the header has 2"),
         ("a,a,label\n1,2,x\n", "t.csv:1: two columns are called 'a'"),
         ("a,,label\n1,5,x\n", "t.csv:1: column 2 has no name"),

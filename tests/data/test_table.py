@@ -33,7 +33,7 @@ def test_a_row_over_several_lines_has_the_number_of_its_first(tmp_path: Path) ->
     table = read(tmp_path, 'a,b\n"1\n2",x\n3,y\n')
     assert table.rows == [["1\n2", "x"], ["3", "y"]]
     assert table.lines == [2, 4]
-    with pytest.raises(DataError, match=r"t\.csv:2: 1 cells, but the header has 2"):
+    with pytest.raises(DataError, match=r"t\.csv:2: 1 cell, but the header has 2"):
         read(tmp_path, 'a,b\n"1\n2"\n3,y\n')
 
 

@@ -207,7 +207,7 @@ def test_no_edit_makes_a_plot_fail_otherwise_than_by_an_error(
             3,
             ["hidden"],
             [2],
-            "hidden has 1 layers after insert_layer, but 1 layer",
+            "hidden has 1 layer after insert_layer, but 1 layer",
         ),
         (
             "history.jsonl",

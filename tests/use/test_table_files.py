@@ -70,7 +70,7 @@ def test_booleans_are_read_as_in_training(tmp_path: Path) -> None:
         ("1,2\n3,4\n", "t.csv:1: the first line must name the columns, .* by name: 'a', 'b'"),
         ("a,a,b\n1,2,3\n", "two columns are called 'a'"),
         ("a,kind\n1,2\n", "no column 'b', which the run learnt from; its columns are 'a', 'kind'"),
-        ("a,b\n1,2\n3\n", "t.csv:3: 1 cells, but the header has 2"),
+        ("a,b\n1,2\n3\n", "t.csv:3: 1 cell, but the header has 2"),
         ("a,b\n1,x\n", "t.csv:2: column 'b' is not a number: 'x'"),
         ("a,b\n1,\n", r"values are missing: 1 in 'b' \(the first at .*t.csv:2\)"),
         ("a,b\nnan,1\n", "values are missing: 1 in 'a'"),
