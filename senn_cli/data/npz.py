@@ -10,7 +10,7 @@ import numpy as np
 
 from senn_cli.data.dataset import Array, Part, Source, Task
 from senn_cli.data.numpy_files import Archive, opened
-from senn_cli.data.targets import as_float32, as_labels, class_names, class_numbers
+from senn_cli.data.targets import as_labels, as_numbers, class_names, class_numbers
 from senn_cli.errors import DataError
 
 
@@ -25,8 +25,8 @@ def load(path: Path, test_path: Path | None, inputs: str, targets: str, task: Ta
       task: "classification" or "regression".
 
     Returns:
-      Inputs uint8 as they are, all other real numbers as float32. Classes are the sorted labels of
-      both archives.
+      Inputs uint8 as they are, all other real numbers as `as_numbers` keeps them. Classes are the
+      sorted labels of both archives.
 
     Raises:
       DataError: unreadable archives, missing arrays, pickled objects, lengths or shapes that do not
@@ -42,11 +42,17 @@ def load(path: Path, test_path: Path | None, inputs: str, targets: str, task: Ta
                 f"{what} of one example have shape {ours.shape[1:]} in {path}, "
                 f"but {theirs.shape[1:]} in {test_path}"
             )
-    if train_x.dtype != test_x.dtype:
+    if (train_x.dtype == np.uint8) != (test_x.dtype == np.uint8):
         raise DataError(
             f"inputs are {train_x.dtype} in {path}, but {test_x.dtype} in {test_path}",
             hint="store both alike, so that both have the same range of values",
         )
+    if train_x.dtype != np.uint8:
+        wide = np.result_type(train_x, test_x)
+        train_x, test_x = train_x.astype(wide), test_x.astype(wide)
+    if task == "regression":
+        wide = np.result_type(train_y, test_y)
+        train_y, test_y = train_y.astype(wide), test_y.astype(wide)
     if task == "classification" and (train_y.dtype.kind == "U") != (test_y.dtype.kind == "U"):
         raise DataError(f"labels are text in one of {path} and {test_path}, numbers in the other")
     return _source(task, train_x, train_y, test_x, test_y)
@@ -79,13 +85,13 @@ def _read(path: Path, inputs: str, targets: str, task: Task) -> tuple[Array, Arr
         raise DataError(f"{x_name} has {len(x)} examples, but {y_name} has {len(y)}")
     if x.size == 0:
         raise DataError(f"{x_name} is empty: its shape is {x.shape}")
-    x = x if x.dtype == np.uint8 else as_float32(x, x_name)
+    x = x if x.dtype == np.uint8 else as_numbers(x, x_name)
     x = x[:, None] if x.ndim == 1 else x
     if task == "classification":
         return x, as_labels(y, y_name)
     if y.ndim > 2 or y.size == 0:
         raise DataError(f"{y_name}: values must have shape (N,) or (N, k), not {y.shape}")
-    y = as_float32(y, y_name)
+    y = as_numbers(y, y_name)
     return x, y[:, None] if y.ndim == 1 else y
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from senn_cli.data.dataset import Array, Dataset, Task
 from senn_cli.data.encoding import Encoding
-from senn_cli.data.normalize import scaled
+from senn_cli.data.normalize import kind, scaled
 
 FORMAT = 2
 """Format 1, without a number in the file, knew no tables."""
@@ -60,8 +60,13 @@ class Preprocessing:
 
     @property
     def wide(self) -> type[np.float32] | type[np.float64]:
-        """The type that examples are scaled in, and predictions are given in."""
+        """The type that examples are scaled in."""
         return np.float64 if self.dtype == "float64" else np.float32
+
+    @property
+    def wide_target(self) -> type[np.float32] | type[np.float64]:
+        """The type of predictions: float64 would be rounded to the targets' mean by float32."""
+        return kind(self.target_scale)
 
     def inputs(self, x: Any) -> Array:
         """Network inputs `(N, inputs)` float32 of examples `(N, *shape)`, or of flattened ones.
@@ -84,8 +89,7 @@ class Preprocessing:
         """Class probabilities `(N, classes)`, or predictions `(N, k)` in the targets' units."""
         outputs = np.asarray(outputs, np.float32)
         if self.task == "regression":
-            # In float64 where the targets may lie far from 0: float32 would round to their mean.
-            outputs = outputs.astype(self.wide)
+            outputs = outputs.astype(self.wide_target)
             return np.asarray(outputs / self.target_scale + self.target_shift)
         exponents = np.exp(outputs - outputs.max(axis=-1, keepdims=True))
         return np.asarray(exponents / exponents.sum(axis=-1, keepdims=True))
@@ -102,6 +106,7 @@ class Preprocessing:
             "task": self.task,
             "shape": list(self.shape),
             "dtype": self.dtype,
+            "target_dtype": str(self.target_scale.dtype),
             "classes": list(self.classes),
             **arrays,
             "encoding": None if self.encoding is None else self.encoding.to_json(),
@@ -117,6 +122,7 @@ class Preprocessing:
             raise ValueError(f"unknown task {task!r}")
         dtype = str(np.dtype(value["dtype"]))
         wide = np.float64 if dtype == "float64" else np.float32
+        wide_target = np.dtype(value.get("target_dtype", "float32"))
         encoding = value.get("encoding")
         return cls(
             task=task,
@@ -125,7 +131,7 @@ class Preprocessing:
             classes=tuple(str(name) for name in value["classes"]),
             shift=np.asarray(value["shift"], wide),
             scale=np.asarray(value["scale"], wide),
-            target_shift=np.asarray(value["target_shift"], wide),
-            target_scale=np.asarray(value["target_scale"], wide),
+            target_shift=np.asarray(value["target_shift"], wide_target),
+            target_scale=np.asarray(value["target_scale"], wide_target),
             encoding=None if encoding is None else Encoding.from_json(encoding),
         )

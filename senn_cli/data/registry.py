@@ -92,13 +92,12 @@ def load_dataset(spec: DataSpec, seed: int, encoding: Encoding | None = None) ->
     _require_images(spec, train)
     method = "none" if spec.normalize == "auto" and spec.source in _UNIT_SCALE else spec.normalize
     shift, scale = normalize.fit(method, train.x)
-    if encoding is not None:
-        if shift.size > 1:  # a category is 0 or 1 as it is; of a rare one 1 would become large
-            shift, scale = (
-                np.where(encoding.one_hot, one, value)
-                for one, value in ((0.0, shift), (1.0, scale))
-            )
-        _require_float32(encoding, {"train": train, "test": test}, shift, scale)
+    if encoding is not None and shift.size > 1:
+        # A category is 0 or 1 as it is: scaled, the 1 of a rare one would become large.
+        shift = np.where(encoding.one_hot, 0.0, shift)
+        scale = np.where(encoding.one_hot, 1.0, scale)
+    if train.x.dtype == np.float64:
+        _require_float32({"train": train, "test": test}, shift, scale, encoding)
     target_shift, target_scale = np.zeros(1, np.float32), np.ones(1, np.float32)
     if source.task == "regression":
         if isinstance(spec, NpzSpec | CsvSpec) and spec.normalize_targets:
@@ -137,7 +136,7 @@ def _encode(
 
 
 def _require_float32(
-    encoding: Encoding, parts: dict[str, Part], shift: Array, scale: Array
+    parts: dict[str, Part], shift: Array, scale: Array, encoding: Encoding | None
 ) -> None:
     """Refuses inputs that are too large for the network, which computes in float32."""
     largest = float(np.finfo(np.float32).max)
@@ -145,9 +144,10 @@ def _require_float32(
         bad = np.argwhere(np.abs((part.x - shift) * scale) > largest)
         if len(bad):
             row, place = (int(number) for number in bad[0])
+            column = place + 1 if encoding is None else repr(encoding.inputs[place])
             raise DataError(
-                f"{name}: column {encoding.inputs[place]!r} holds {part.x[row, place]:g}, which is "
-                "too large for float32 after scaling",
+                f"{name}: column {column} holds {part.x[row, place]:g}, which is too large for "
+                "float32 after scaling",
                 hint="set data.normalize: per_feature",
             )
 

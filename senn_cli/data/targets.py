@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from senn_cli.data.dataset import Array
+from senn_cli.data.numerals import LARGEST
 from senn_cli.errors import DataError
 
 
@@ -115,6 +116,27 @@ def as_uint8(values: Array, what: str) -> Array:
             else None,
         )
     return found
+
+
+def as_numbers(values: Array, what: str) -> Array:
+    """Numbers as they are kept until they are scaled: float64 where float32 might round them.
+
+    That are float64 and integers of 32 bits or more, which may lie far from 0, with one or two
+    axes; arrays with more are images, or large, and become float32.
+
+    Raises:
+      DataError: types that are not real numbers, NaN, infinity, or values that are too large.
+    """
+    small = values.dtype.itemsize < (8 if values.dtype.kind == "f" else 4)
+    if values.ndim > 2 or small or values.dtype.kind not in "iuf":
+        return as_float32(values, what)
+    require_finite(values, what)
+    double = values.astype(np.float64)
+    large = np.argwhere(np.abs(double) > LARGEST)
+    if len(large):
+        where = tuple(int(i) for i in large[0])
+        raise DataError(f"{what}: {values[where]} at index {where} is too large")
+    return double
 
 
 def require_finite(values: Array, what: str) -> None:

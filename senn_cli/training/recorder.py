@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from senn_cli.data.normalize import kind
 from senn_cli.errors import RunError
 from senn_cli.growth.build import INPUT_DAMPING
 from senn_cli.growth.landscape import grid, make_landscape, place_of, weights_at
@@ -87,8 +88,9 @@ class Recorder:
         if not network.architecture.hidden:
             return
         data, dataset = self.trainer.train, self.trainer.dataset
-        shift, scale = (float(np.ravel(v)[0]) for v in (dataset.shift, dataset.scale))
         raw = dataset.train.x.reshape(-1)
+        wide: Any = kind(raw)
+        shift, scale = (wide(np.ravel(v)[0]) for v in (dataset.shift, dataset.scale))
         location, width = grid((raw - shift) * scale)
         places = weights_at(location[None, :], width[:, None]).reshape(-1, 2).astype(np.float32)
         rows = np.arange(min(examples(data), 8192), dtype=np.int32)
@@ -97,7 +99,7 @@ class Recorder:
         with self.trainer.ledger.phase("evaluate"):
             ratio, eta = self._landscape(shape, *args)
         ratio = np.asarray(ratio).reshape(len(width), len(location))
-        line = np.linspace(raw.min(), raw.max(), _LINE, dtype=np.float32)
+        line = np.linspace(raw.min(), raw.max(), _LINE, dtype=wide)
         order = np.argsort(dataset.test.x.reshape(-1))
         weights = jax.device_get(network.state.params["map_0"])
         used = network.architecture.widths[0]
@@ -106,7 +108,7 @@ class Recorder:
         def units(places: Any) -> Any:
             """Locations and scales in the units of the data."""
             found = np.asarray(places, np.float32).reshape(-1, 2) / scale
-            return found + np.array([shift, 0.0], np.float32)
+            return found + np.array([shift, 0.0], wide)
 
         self._write(
             f"landscape-{step:08d}-{when}",
@@ -135,10 +137,11 @@ class Recorder:
 
     def _save_boundary(self, network: Network, step: int, when: When) -> None:
         dataset = self.trainer.dataset
-        points = dataset.train.x.reshape(-1, 2).astype(np.float32)
+        points = dataset.train.x.reshape(-1, 2)
+        points = points.astype(kind(points))
         low, high = points.min(axis=0), points.max(axis=0)
         margin = 0.1 * (high - low)
-        x, y = np.linspace(low - margin, high + margin, _PLANE, dtype=np.float32).T
+        x, y = np.linspace(low - margin, high + margin, _PLANE, dtype=points.dtype).T
         plane = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
         scaled = (plane - np.ravel(dataset.shift)) * np.ravel(dataset.scale)
         logits = self._run(network, scaled).reshape(_PLANE, _PLANE, -1)

@@ -1,9 +1,10 @@
 """`--format onnx`: one graph of plain operators, from examples as stored to answers.
 
 Input `examples`, float32 `(b, inputs)`; outputs `logits` and `probabilities`, or `outputs` and
-`predictions`. Of a table, examples and predictions are float64, as float32 could not hold numbers
-far from 0, and NaN stands for a missing value. The description is in the model's metadata under
-`senn`, the names of the classes under `classes`, those of the inputs under `features`, as JSON.
+`predictions`. Examples and predictions are float64 where the run's data were, as of all tables:
+float32 could not hold numbers far from 0. NaN stands for a missing value of a table. The
+description is in the model's metadata under `senn`, the names of the classes under `classes`, those
+of the inputs under `features`, as JSON.
 """
 
 from __future__ import annotations
@@ -72,22 +73,24 @@ def write(model: Model, about: Mapping[str, Any], stem: str) -> dict[str, bytes]
     if wide is np.float64:
         x = graph.add("Cast", x, to=onnx.TensorProto.FLOAT)
     raw, final = result_names(how.task)
+    predicted: type[np.float32] | type[np.float64] = np.float32
     _NETWORKS[architecture.kind](graph, model, x, raw)
     if how.task == "classification":
         graph.add("Softmax", raw, output=final, axis=1)
     else:
-        last = raw
-        if wide is np.float64:
+        last, predicted = raw, how.wide_target
+        if predicted is np.float64:
             last = graph.add("Cast", raw, to=onnx.TensorProto.DOUBLE)
-        centred = graph.add("Div", last, graph.constant("target_scale", how.target_scale, wide))
-        shift = graph.constant("target_shift", how.target_shift, wide)
+        centred = graph.add(
+            "Div", last, graph.constant("target_scale", how.target_scale, predicted)
+        )
+        shift = graph.constant("target_shift", how.target_shift, predicted)
         graph.add("Add", centred, shift, output=final)
 
     def value_info(name: str, width: int, dtype: Any) -> Any:
         kind = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
         return onnx.helper.make_tensor_value_info(name, kind, ["b", width])
 
-    predicted = wide if how.task == "regression" else np.float32
     made = onnx.helper.make_model(
         onnx.helper.make_graph(
             graph.nodes,

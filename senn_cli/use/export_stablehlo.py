@@ -80,14 +80,14 @@ def program(model: Model) -> Any:
 def _require_float32(model: Model) -> None:
     """Refuses what a program of float32 would round away."""
     how = model.preprocessing
-    if how.dtype != "float64":
-        return
     names = feature_names(model) or [f"x{number + 1}" for number in range(how.shift.size)]
     targets = how.encoding.targets if how.encoding is not None else ()
-    for what, of, shift, scale in (
-        ("column", names, how.shift, how.scale),
-        ("target", targets, how.target_shift, how.target_scale),
+    for what, of, shift, scale, wide in (
+        ("column", names, how.shift, how.scale, how.wide),
+        ("target", targets, how.target_shift, how.target_scale, how.wide_target),
     ):
+        if wide is np.float32:
+            continue
         coarse = np.abs(shift * scale) * float(np.finfo(np.float32).eps) / 2 > COARSE
         large = np.abs(shift) + 10 / scale > float(np.finfo(np.float32).max)
         bad = np.flatnonzero(coarse | large)

@@ -109,11 +109,15 @@ class Model:
         self.regression = preprocessing["task"] == "regression"
         self.shape = tuple(preprocessing["shape"])
         self.classes = tuple(preprocessing["classes"])
-        # Tables are scaled in float64: float32 would round numbers that are far from 0.
+        # In float64 where the data were: float32 would round numbers that are far from 0.
         self._wide = np.float64 if preprocessing["dtype"] == "float64" else np.float32
-        self._shift, self._scale, self._target_shift, self._target_scale = (
-            np.asarray(preprocessing[name], self._wide)
-            for name in ("shift", "scale", "target_shift", "target_scale")
+        self._target_wide = np.dtype(preprocessing.get("target_dtype", "float32"))
+        self._shift, self._scale = (
+            np.asarray(preprocessing[name], self._wide) for name in ("shift", "scale")
+        )
+        self._target_shift, self._target_scale = (
+            np.asarray(preprocessing[name], self._target_wide)
+            for name in ("target_shift", "target_scale")
         )
         encoding = preprocessing.get("encoding") or {}
         self.features = tuple(
@@ -139,7 +143,7 @@ class Model:
         """Class probabilities, or predictions in the targets' units."""
         outputs = self.outputs(x)
         if self.regression:
-            wide: Any = np.asarray(outputs, self._wide)
+            wide: Any = np.asarray(outputs, self._target_wide)
             return np.asarray(wide / self._target_scale + self._target_shift)
         return np.asarray(jax.nn.softmax(outputs, axis=-1))
 

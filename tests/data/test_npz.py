@@ -27,7 +27,7 @@ def test_integers_are_mapped_to_sorted_classes(tmp_path: Path) -> None:
     assert source.classes == ("-1", "2", "10")
     assert source.train.y.tolist() == [2, 0, 1, 2]
     assert source.train.y.dtype == np.int32
-    assert source.train.x.dtype == np.float32
+    assert source.train.x.dtype == np.float64
     assert source.test is None
 
 
@@ -61,7 +61,7 @@ def test_regression_targets(tmp_path: Path, y: list[Any], shape: tuple[int, int]
     source = load(write(tmp_path / "a.npz", x=[1.0, 2.0], y=y), task="regression")
     assert source.train.x.shape == (2, 1)
     assert source.train.y.shape == shape
-    assert source.train.y.dtype == np.float32
+    assert source.train.y.dtype == np.float64
     assert source.classes == ()
 
 
@@ -99,7 +99,7 @@ def test_objects_are_refused_without_running_their_code(tmp_path: Path) -> None:
             {"x": [[0.0], [np.nan]], "y": [0, 1]},
             r"1 of 2 values .* the first is nan at index \(1, 0\)",
         ),
-        ({"x": [[0.0], [1e300]], "y": [0, 1]}, "too large for float32"),
+        ({"x": [[0.0], [1e300]], "y": [0, 1]}, r"1e\+300 at index \(1, 0\) is too large"),
         ({"x": [["a"], ["b"]], "y": [0, 1]}, "expected real numbers"),
         ({"x": [[1j], [0]], "y": [0, 1]}, "expected real numbers"),
         ({"x": np.zeros((0, 2)), "y": np.zeros(0, int)}, "is empty"),
@@ -135,7 +135,7 @@ def test_parts_that_do_not_agree(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"shape \(3,\) in .*a\.npz, but \(4,\)"):
         load(train, test)
     test = write(tmp_path / "b.npz", x=np.zeros((2, 3), np.uint8), y=[0, 1])
-    with pytest.raises(DataError, match=r"float32 in .*a\.npz, but uint8"):
+    with pytest.raises(DataError, match=r"float64 in .*a\.npz, but uint8"):
         load(train, test)
     test = write(tmp_path / "b.npz", x=np.zeros((2, 3)), y=["0", "1"])
     with pytest.raises(DataError, match="labels are text in one"):
@@ -190,3 +190,33 @@ def test_did_you_mean(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         npz.load(path, None, "input", "y", "classification")
     assert caught.value.hint == "did you mean 'inputs'?"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "axes", "kept"),
+    [
+        (np.float64, 2, np.float64),
+        (np.int64, 2, np.float64),
+        (np.int32, 2, np.float64),
+        (np.float32, 2, np.float32),
+        (np.float16, 2, np.float32),
+        (np.int16, 2, np.float32),
+        (np.bool_, 2, np.float32),
+        (np.uint8, 2, np.uint8),
+        (np.float64, 3, np.float32),  # images
+    ],
+)
+def test_numbers_that_may_lie_far_from_0_stay_float64(
+    tmp_path: Path, dtype: Any, axes: int, kept: Any
+) -> None:
+    x = np.ones((2, 3, 4)[:axes], dtype)
+    assert load(write(tmp_path / "a.npz", x=x, y=[0, 1])).train.x.dtype == kept
+
+
+def test_types_of_two_archives_are_joined(tmp_path: Path) -> None:
+    one = write(tmp_path / "a.npz", x=np.zeros((2, 1), np.float32), y=[0.5, 1.5])
+    two = write(tmp_path / "b.npz", x=np.zeros((2, 1)), y=np.ones(2, np.float32))
+    source = load(one, two, task="regression")
+    assert source.test is not None
+    for part in (source.train, source.test):
+        assert (part.x.dtype, part.y.dtype) == (np.float64, np.float64)

@@ -118,14 +118,14 @@ def test_targets_of_the_users_own_are_scaled_by_the_training_part(table: Path) -
 
 def test_a_csv_and_an_npz_of_the_same_numbers_agree(tmp_path: Path, table: Path) -> None:
     with np.load(table) as arrays:
-        x, y = arrays["x"].astype(np.float32), arrays["label"]
+        x, y = arrays["x"], arrays["label"]
     lines = [f"{a!r},{b!r},{label}" for (a, b), label in zip(x.tolist(), y, strict=True)]
     (tmp_path / "a.csv").write_text("\n".join(["a,b,label", *lines]))
     one = load(source="npz", path=table, targets="label")
     other = load(source="csv", path=tmp_path / "a.csv", target="label")
     assert ids(one) == ids(other)
     assert np.array_equal(one.train.x, other.train.x)
-    assert np.array_equal(one.shift, other.shift.astype(np.float32))
+    assert np.array_equal(one.shift, other.shift)
     assert one.classes == other.classes == ("0", "1", "2")
 
 
@@ -189,3 +189,45 @@ def test_data_needs_no_jax() -> None:
     code = "import sys, senn_cli.data, senn_cli.cli.data; print('jax' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_categories_are_not_scaled_and_numbers_are(tmp_path: Path) -> None:
+    rows = "".join(f"{i},{'rare' if i == 7 else 'usual'},{i % 2}\n" for i in range(60))
+    (tmp_path / "t.csv").write_text("a,kind,y\n" + rows)
+    dataset = load(source="csv", path=tmp_path / "t.csv", target="y")
+    assert dataset.encoding is not None
+    assert dataset.encoding.inputs == ("a", "kind=rare", "kind=usual")
+    assert dataset.shift[1:].tolist() == [0, 0]
+    assert dataset.scale[1:].tolist() == [1, 1]
+    assert dataset.shift[0] == pytest.approx(dataset.train.x[:, 0].mean())
+
+
+def test_gaps_and_categories_are_fitted_on_the_training_part_alone(tmp_path: Path) -> None:
+    """The test table has other values and a category of its own, which change nothing."""
+    train = "".join(f"{i % 5 or ''},{('oslo', 'rome')[i % 2]},{i % 3}\n" for i in range(40))
+    (tmp_path / "t.csv").write_text("a,city,y\n" + train)
+    (tmp_path / "u.csv").write_text("a,city,y\n,bern,0\n1e6,oslo,1\n")
+    dataset = load(
+        source="csv",
+        path=tmp_path / "t.csv",
+        test_path=tmp_path / "u.csv",
+        target="y",
+        missing="mean",
+        validation=0,
+    )
+    assert dataset.encoding is not None
+    assert dataset.encoding.inputs == ("a", "city=oslo", "city=rome")
+    assert dataset.test.x.tolist() == [[2.5, 0, 0], [1e6, 1, 0]]  # the mean of 1, 2, 3 and 4
+    assert any("test: 1 of 2 rows have a value of 'city'" in note for note in dataset.notes)
+
+
+def test_numbers_above_float32_are_scaled_before_they_are_cast(tmp_path: Path) -> None:
+    rows = "".join(f"{i}e60,{i}e40,{i % 2}\n" for i in range(40))
+    (tmp_path / "t.csv").write_text("a,b,y\n" + rows)
+    dataset = load(source="csv", path=tmp_path / "t.csv", target="y")
+    z = (dataset.train.x - dataset.shift) * dataset.scale
+    np.testing.assert_allclose(z.std(axis=0), 1)
+    with pytest.raises(
+        DataError, match=r"train: column 'a' holds .*, which is too large for float"
+    ):
+        load(source="csv", path=tmp_path / "t.csv", target="y", normalize="none")

@@ -75,3 +75,37 @@ def test_values_are_scaled() -> None:
     arrays = on_device(whole, whole.train)
     np.testing.assert_allclose(targets(arrays), (y - shift) * scale, rtol=1e-6)
     np.testing.assert_allclose(targets(arrays, np.array([4])), [(y[4] - shift) * scale], rtol=1e-6)
+
+
+def test_numbers_of_float64_are_centred_on_the_host() -> None:
+    x = 1.7e9 + np.arange(100.0)[:, None]
+    y = 1.7e9 + np.stack([np.arange(100.0), 1e30 * np.arange(100.0)], axis=1)
+    whole = dataset(
+        "regression",
+        x,
+        y,
+        shift=x.mean(axis=0),
+        scale=1 / x.std(axis=0),
+        target_shift=y.mean(axis=0),
+        target_scale=1 / y.std(axis=0),
+    )
+    arrays = on_device(whole, whole.train)
+    expected = (np.arange(100) - 49.5) / np.arange(100).std()
+    np.testing.assert_allclose(jax.jit(inputs)(arrays)[:, 0], expected, rtol=1e-6)
+    for column in jax.jit(targets)(arrays).T:  # each with a deviation of 1, in 32 bits
+        assert column.dtype == np.float32
+        np.testing.assert_allclose(column, expected, rtol=1e-6)
+    # A power of two, near the larger deviation: an error in it is one in the targets' units.
+    assert np.log2(whole.unit) % 1 == 0
+    np.testing.assert_allclose(
+        whole.unit / np.asarray(arrays.target_scale), y.std(axis=0), rtol=1e-6
+    )
+
+
+def test_numbers_of_float32_go_as_they_are() -> None:
+    y = RNG.normal(5, 2, (9, 1)).astype(np.float32)
+    whole = dataset("regression", y, y, target_shift=np.float32([5]), target_scale=np.float32([2]))
+    arrays = on_device(whole, whole.train)
+    assert whole.unit == 1.0
+    np.testing.assert_array_equal(arrays.y, y)
+    np.testing.assert_array_equal(arrays.target_shift, [5])

@@ -269,3 +269,20 @@ def test_years_are_close_enough_for_a_program_of_float32(tmp_path: Path) -> None
     (tmp_path / "t.csv").write_text("\n".join(["year,kind", *rows]))
     model = load_model(made_run(tmp_path / "run", "{source: csv, path: t.csv, target: kind}"))
     assert export_model(model, "a", "stablehlo", tmp_path / "out").difference < 1e-5
+
+
+def test_arrays_far_from_0_are_centred_too(tmp_path: Path) -> None:
+    from tests.use.made import made_run
+
+    rng = np.random.default_rng(0)
+    x, y = FAR + rng.uniform(0, 100, (60, 2)), FAR + 11.9 * rng.standard_normal(60)
+    np.savez(tmp_path / "a.npz", x=x, y=y)
+    run = made_run(tmp_path / "run", "{source: npz, path: a.npz, task: regression}")
+    model = load_model(run)
+    assert len(np.unique(model.preprocessing.inputs(x)[:, 0])) == 60
+    answers = predict_files(run, [tmp_path / "a.npz"], "x").answers
+    assert len(np.unique(answers)) == 60
+    np.testing.assert_array_equal(answers, model(x))
+    for kind in ("onnx", "flax"):
+        file = export_model(model, "a", kind, tmp_path / kind).files[0]
+        np.testing.assert_allclose(FORMATS[kind].load(file)(x)[1] - FAR, answers - FAR, atol=1e-3)
