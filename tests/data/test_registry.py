@@ -148,8 +148,8 @@ def test_a_test_file_takes_the_place_of_a_share(tmp_path: Path, table: Path) -> 
 @pytest.mark.parametrize(
     ("section", "message"),
     [
-        ({"source": "digits", "test": 1790}, r"data\.test takes 1790 of 1797 .* the 10 classes"),
-        ({"source": "digits", "validation": 2000}, r"data\.validation takes 2000 of 1438"),
+        ({"source": "digits", "test": 1790}, r"data\.test takes 1790 of 1,797 .* the 10 classes"),
+        ({"source": "digits", "validation": 2000}, r"data\.validation takes 2000 of 1,438"),
         ({"source": "moons", "subset": 1}, r"data\.subset takes 1 of 180 .* each of 2 classes"),
         ({"source": "moons", "subset": 500}, r"data\.subset asks for 500 .* 180 to train on"),
         ({"source": "regression", "validation": 50}, "fewer than one example would be left"),
