@@ -17,6 +17,7 @@ from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.weights import load_weights
+from senn_cli.use.imported import require_feeding
 from senn_cli.words import plural
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ def load_model(path: Path) -> Model:
       UsageError: there is no run.
       RunError: it has not finished, or a file of it is damaged.
     """
+    require_feeding(path)
     directory = RunDirectory.open(path)
     value = directory.preprocessing()
     if value is None:

@@ -16,7 +16,8 @@ from senn_cli.errors import DataError, RunError, UsageError
 from senn_cli.model import Model, load_model
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.spec import DataSpec, load_spec
-from senn_cli.spec.data import CsvSpec
+from senn_cli.spec.data import CsvSpec, NpzSpec
+from senn_cli.use.imported import DATA
 from senn_cli.use.measures import Classification, Regression, classification, regression
 from senn_cli.words import plural
 
@@ -55,7 +56,8 @@ def evaluate_run(
 
     Raises:
       RunError: no finished run, or its files are damaged.
-      UsageError: an override of something else than the data, or no such part.
+      UsageError: an override of something else than the data, no such part, or an imported
+        network without data.
       SpecError, DataError: a spec or data that cannot be loaded, or that do not fit the run.
     """
     for text in overrides:
@@ -67,6 +69,8 @@ def evaluate_run(
     model = load_model(run)
     file = data if data is not None else RunDirectory.open(run).spec_path
     spec = load_spec(file, overrides)
+    if data is None:
+        _require_data(run, spec.data)
     dataset = load_dataset(spec.data, spec.seed, _encoding(spec.data, model.preprocessing))
     part = dataset.parts.get(split)
     if part is None:
@@ -78,6 +82,18 @@ def evaluate_run(
     part = fitted(part, dataset, how, str(file))
     notes = dataset.notes if data is not None else _notes(dataset, how, overrides)
     return Evaluation(file, split, measure(model, part, target_names(spec.data, how)), notes)
+
+
+def _require_data(run: Path, data: DataSpec) -> None:
+    """UsageError where an imported network has no data, which only its user knows."""
+    expected = run.absolute() / DATA
+    if not isinstance(data, NpzSpec) or data.path != expected or expected.exists():
+        return
+    raise UsageError(
+        f"{run} was imported, so that nothing tells what to evaluate it on",
+        hint="Name data with --data SPEC, a file with a line such as `data: {source: npz, path: "
+        f"test.npz, test: 0.9}}`, or put the arrays x and y into {expected}.",
+    )
 
 
 def _encoding(data: DataSpec, how: Preprocessing) -> Encoding | None:

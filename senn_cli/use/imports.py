@@ -30,9 +30,7 @@ from senn_cli.use.import_files import WeightsFile, open_weights
 from senn_cli.use.import_mapping import read_mapping
 from senn_cli.use.import_network import build
 from senn_cli.use.import_reader import Origin, Tree, check_finite
-
-DATA = "data.npz"
-"""The data that the spec of an imported network names; the user may put them there."""
+from senn_cli.use.imported import DATA
 
 
 @dataclass(frozen=True)

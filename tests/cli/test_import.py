@@ -115,7 +115,12 @@ def test_the_uses_of_a_finished_run(folder: Path) -> None:
     assert senn("runs", ".").exit_code == 0
     result = senn("evaluate", "net")
     assert result.exit_code == 2
-    assert "data.npz" in result.stderr
+    said = " ".join(result.stderr.split())
+    assert "net was imported, so that nothing tells what to evaluate it on" in said
+    assert "--data SPEC" in said
+    np.savez("net/data.npz", x=np.zeros((20, 8, 8), np.uint8), y=np.arange(20) % 10)
+    result = senn("evaluate", "net", "--json")
+    assert result.exit_code == 0, result.output
 
 
 def test_without_preprocessing_it_is_an_origin_alone(folder: Path) -> None:
@@ -130,6 +135,7 @@ def test_without_preprocessing_it_is_an_origin_alone(folder: Path) -> None:
     result = senn("evaluate", "net")
     assert result.exit_code == 2
     assert "is not a run directory" in result.stderr
+    assert "preprocessing" in result.stderr
 
 
 @pytest.mark.parametrize(
