@@ -11,7 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from senn_cli.cli.app import app
 from senn_cli.data import csv, npz
 from senn_cli.data.idx import read_idx
 from senn_cli.data.images import decode
@@ -103,3 +105,14 @@ def test_control_characters_in_names_and_cells_never_reach_a_message(tmp_path: P
         assert r"a\x1b[31m.csv" in text
     error = SennError("two\nlines\t\x07", hint="\x9b1m")
     assert (error.message, error.hint) == ("two\nlines\\t\\x07", "\\x9b1m")
+
+
+def test_labels_and_columns_with_control_characters_never_steer_a_terminal(tmp_path: Path) -> None:
+    labels = ("cat\x1b[31m", "dog\x07")
+    rows = "".join(f"{i % 7},{i % 5},{labels[i % 2]}\n" for i in range(40))
+    (tmp_path / "t.csv").write_text(f"a\x1b[5m,b,label\n{rows}")
+    (tmp_path / "s.yaml").write_text("data: {source: csv, path: t.csv, target: label}\n")
+    result = CliRunner().invoke(app, ["data", "check", str(tmp_path / "s.yaml")])
+    assert result.exit_code == 0, result.output
+    assert "cat" in result.output
+    assert not {"\x1b", "\x07"} & set(result.output)
