@@ -8,6 +8,7 @@ from typing import Literal
 from senn_cli.growth.removal import PruneSettings
 from senn_cli.growth.search import DepthSearch, WidthSearch
 from senn_cli.nets.architecture import Architecture
+from senn_cli.words import plural
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,11 @@ class SennSettings:
         """Why nothing at all may be added, `added` neurons into a round, if so."""
         width = sum(architecture.widths)
         if self.max_hidden is not None and width >= self.max_hidden:
-            return f"max_hidden: {width} hidden neurons of at most {self.max_hidden}"
+            return f"max_hidden: {plural(width, 'hidden neuron')} of at most {self.max_hidden}"
         if self.max_parameters is not None and architecture.parameters >= self.max_parameters:
             return f"max_parameters: {architecture.parameters} of at most {self.max_parameters}"
         if self.per_round is not None and added >= self.per_round:
-            return f"per_round: {added} neurons added in this round"
+            return f"per_round: {plural(added, 'neuron')} added in this round"
         return None
 
     def allows(self, before: Architecture, after: Architecture) -> bool:
