@@ -19,6 +19,7 @@ from senn_cli.data.idx import read_idx
 from senn_cli.data.images import decode
 from senn_cli.errors import DataError, SennError, UsageError
 from senn_cli.given import looks_like, require_file
+from senn_cli.spec.data import CsvSpec
 from senn_cli.use.array_files import read_array
 from senn_cli.use.import_files import open_weights
 from senn_cli.use.import_mapping import read_mapping
@@ -50,7 +51,7 @@ def test_what_exists_and_is_no_regular_file_is_named(
     "read",
     [
         lambda path: npz.load(path, None, "x", "y", "classification"),
-        lambda path: csv.load(path, None, "y", "classification"),
+        lambda path: csv.load(CsvSpec(source="csv", path=path, target="y")),
         lambda path: read_array(path, None),
         lambda path: decode(path, None, 3),
         read_idx,
@@ -97,9 +98,9 @@ def test_numpy_s_own_files_look_like_themselves(tmp_path: Path) -> None:
 
 def test_control_characters_in_names_and_cells_never_reach_a_message(tmp_path: Path) -> None:
     path = tmp_path / "a\x1b[31m.csv"
-    path.write_text("x,y\n\x1b[2J,1\n")
+    path.write_text("x,y\n1,\x1b[2J\n2,3\n")
     with pytest.raises(DataError) as caught:
-        csv.load(path, None, "y", "regression")
+        csv.load(CsvSpec(source="csv", path=path, target="y", task="regression"))
     for text in (caught.value.message, str(caught.value)):
         assert "\x1b" not in text
         assert r"a\x1b[31m.csv" in text
@@ -111,7 +112,9 @@ def test_labels_and_columns_with_control_characters_never_steer_a_terminal(tmp_p
     labels = ("cat\x1b[31m", "dog\x07")
     rows = "".join(f"{i % 7},{i % 5},{labels[i % 2]}\n" for i in range(40))
     (tmp_path / "t.csv").write_text(f"a\x1b[5m,b,label\n{rows}")
-    (tmp_path / "s.yaml").write_text("data: {source: csv, path: t.csv, target: label}\n")
+    (tmp_path / "s.yaml").write_text(
+        "data: {source: csv, path: t.csv, target: label}\nnetwork: mlp\n"
+    )
     result = CliRunner().invoke(app, ["data", "check", str(tmp_path / "s.yaml")])
     assert result.exit_code == 0, result.output
     assert "cat" in result.output
