@@ -21,7 +21,7 @@ from senn_cli.report.comparison import (
 )
 from senn_cli.report.curves import Curve, axis_of, curve, main_curve, places
 from senn_cli.report.listing import read_listed
-from senn_cli.report.record import Record
+from senn_cli.report.record import Record, unit_of
 from senn_cli.report.spark import is_logarithmic, spark
 from senn_cli.words import plural
 
@@ -132,7 +132,8 @@ def _short_names(records: Sequence[Record]) -> list[str]:
 
 
 def _figures(settings: Sequence[Setting], screen: Screen) -> list[Line]:
-    keys = figures([record for setting in settings for record in setting.finished])
+    runs = [record for setting in settings for record in setting.finished]
+    keys, names = figures(runs), _NAMES | {"hidden_neurons": f"hidden {unit_of(runs)}s"}
     if not keys:
         return [("", ""), *_paragraph("No run has finished, so there are no figures yet.", screen)]
     rows: list[list[str]] = []
@@ -140,7 +141,7 @@ def _figures(settings: Sequence[Setting], screen: Screen) -> list[Line]:
         for index, setting in enumerate(settings):
             found = summarised(setting, key)
             numbers = (found.mean, found.deviation, found.low, found.high)
-            head = "" if index else _NAMES.get(key, key.replace("_", " "))
+            head = "" if index else names.get(key, key.replace("_", " "))
             rows.append([head, setting.label, str(found.n), *(_number(key, n) for n in numbers)])
     headings = ("figure", "", "n", "mean", "sd", "min", "max")
     table = [
@@ -151,7 +152,7 @@ def _figures(settings: Sequence[Setting], screen: Screen) -> list[Line]:
     ]
     lines = [*_title("Figures of the finished runs"), *lay_out(table, screen)]
     text = "n: runs; sd: sample standard deviation over them, at least two."
-    where = devices([record for setting in settings for record in setting.finished])
+    where = devices(runs)
     if len(where) > 1:
         text += f" Seconds are of different devices: {'; '.join(where)}."
     return lines + [(line, "dim") for line, _ in _paragraph(text, screen)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -102,6 +103,12 @@ class Record:
           RunError: what should hold it is damaged, or there is no checkpoint of `step`.
         """
         return architecture_at(self.path, self.step)
+
+
+def unit_of(records: Iterable[Record]) -> str:
+    """What the hidden layers of all these runs are made of: `unit` where that differs."""
+    units: set[str] = {record.unit for record in records}
+    return units.pop() if len(units) == 1 else "unit"
 
 
 def read_record(path: Path, step: int | None = None) -> Record:

@@ -126,6 +126,8 @@ def _read(file: Path) -> str:
     except FileNotFoundError:
         near = _neighbour(file)
         hint = f"Did you mean {near}?" if near else None
+        if near is None and file.stem == "quickstart":
+            hint = "`senn demo` trains the quickstart from anywhere."
         raise SpecError(f"{printable(str(file))}: no such file", hint=hint) from None
 
 

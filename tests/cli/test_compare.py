@@ -266,3 +266,13 @@ def test_no_jax(runs: list[Path]) -> None:
         )
         assert result.stdout
         assert result.stderr == "[]\n"
+
+
+def test_the_size_of_densenets_is_in_channels(tmp_path: Path) -> None:
+    runs = [made(tmp_path / name, seed, 0.5) for seed, name in enumerate("ab")]
+    assert "hidden neurons" in shown(*runs)
+    for path in runs:
+        spec = (path / "spec.yaml").read_text()
+        (path / "spec.yaml").write_text(spec.replace("kind: mlp", "kind: densenet"))
+    text = shown(*runs)
+    assert "hidden channels" in text and "neuron" not in text

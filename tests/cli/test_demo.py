@@ -32,3 +32,12 @@ def test_where_it_is_installed_it_is_the_packages_own(
     (tmp_path / "spec" / "quickstart.yaml").write_bytes(SPEC.read_bytes())
     monkeypatch.setattr(demo, "files", lambda name: tmp_path)
     assert demo.spec_path() == tmp_path / "spec" / "quickstart.yaml"
+
+
+def test_who_names_the_quickstart_elsewhere_is_told_of_the_demo(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["train", "quickstart"])
+    assert result.exit_code == 2
+    assert "`senn demo` trains the quickstart" in result.stderr

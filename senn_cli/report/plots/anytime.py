@@ -17,7 +17,7 @@ from senn_cli.report.plots.series import (
     shown,
 )
 from senn_cli.report.plots.twins import dashes, told, twins
-from senn_cli.report.record import Record
+from senn_cli.report.record import Record, unit_of
 from senn_cli.report.tracks import tracks
 
 if TYPE_CHECKING:
@@ -61,9 +61,8 @@ def draw(records: Sequence[Record], options: Options) -> Figure:
         by_step = [dict(zip(*curve, strict=True)) for curve in curves]
         measure.plot(common, [factor * mean([c[s] for c in by_step]) for s in common], **look)
         handles.append(line)
-    units = {record.unit for record in records}
-    unit = f"({units.pop()}s)" if len(units) == 1 else "(units)"
-    sizes.set_ylabel(f"total hidden size{' ' if beside else chr(10)}{unit}")
+    gap = " " if beside else "\n"
+    sizes.set_ylabel(f"total hidden size{gap}({unit_of(records)}s)")
     sizes.set_ylim(bottom=0)
     measure.set_ylabel(label if beside else label.replace(" ", "\n", 1))
     for axes in (sizes, measure):
