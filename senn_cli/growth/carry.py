@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
-import jax
 import numpy as np
-import optax
 
 from senn_cli.curvature.kfac import KfacState
 from senn_cli.growth.edits import AddNeurons, Edit, InsertLayer, PruneNeuron
+from senn_cli.growth.optimizer_state import Kind, moved
 from senn_cli.growth.surgery import (
     Tree,
     edit_moments,
@@ -21,60 +19,23 @@ from senn_cli.growth.surgery import (
 )
 from senn_cli.nets.architecture import Architecture
 
-Kind = Literal["vector", "covector", "square"]
-
 
 def edit_optimizer(
-    state: Any,
-    params: Tree,
-    architecture: Architecture,
-    edit: Edit,
-    after: Architecture,
-    *,
-    natural: bool,
+    state: Any, architecture: Architecture, edit: Edit, after: Architecture, *, natural: bool
 ) -> Any:
-    """Optax's state (NumPy leaves) after `edit`; see `edit_moments_of`.
+    """Optax's state (NumPy leaves) after `edit`; see `optimizer_state.moved`.
 
     Args:
-      params: the parameters before the edit.
       natural: whether the momentum is one of natural gradients.
+
+    Raises:
+      UsageError: a state that nothing is known of.
     """
 
     def change(tree: Tree, kind: Kind) -> Tree:
         return edit_moments(tree, architecture, edit, after, kind)
 
-    return edit_moments_of(state, params, change, natural=natural)
-
-
-def edit_moments_of(
-    state: Any, params: Any, change: Callable[[Any, Kind], Any], *, natural: bool
-) -> Any:
-    """Optax's state with every subtree of the parameters' structure changed as they are.
-
-    A momentum of natural gradients is a step and changes as weights do; one of plain gradients
-    changes as gradients do.
-
-    Args:
-      params: the parameters before the edit.
-      change: applies the edit to a tree of their shape, by what kind of thing it holds.
-      natural: whether the momentum is one of natural gradients.
-    """
-    structure: Any = jax.tree.structure(params)
-    step_kind: Kind = "vector" if natural else "covector"
-
-    def stop(node: Any) -> bool:
-        adam = isinstance(node, optax.ScaleByAdamState)
-        return adam or jax.tree.structure(node) == structure
-
-    def changed(node: Any) -> Any:
-        if isinstance(node, optax.ScaleByAdamState):
-            mu, nu = change(node.mu, step_kind), change(node.nu, "square")
-            return node._replace(mu=mu, nu=nu)
-        if jax.tree.structure(node) == structure:
-            return change(node, step_kind)
-        return node
-
-    return jax.tree.map(changed, state, is_leaf=stop)
+    return moved(state, change, natural=natural)
 
 
 def _square(matrix: np.ndarray, size: int) -> np.ndarray:

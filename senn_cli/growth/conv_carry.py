@@ -12,7 +12,6 @@ from senn_cli.curvature import tracked
 from senn_cli.curvature.slow import SlowGradient
 from senn_cli.curvature.tracked import Pair, Side, TrackSettings
 from senn_cli.growth import dormant_score
-from senn_cli.growth.carry import Kind, edit_moments_of
 from senn_cli.growth.conv_edits import (
     ActivateChannels,
     ConvEdit,
@@ -31,6 +30,7 @@ from senn_cli.growth.conv_surgery import (
     first_channel,
     lineage,
 )
+from senn_cli.growth.optimizer_state import Kind, moved
 from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture, Wiring
 from senn_cli.nets.densenet import feature_rows
 from senn_cli.nets.densenet_initial import Masks, initial_masks
@@ -72,7 +72,7 @@ def edit_images(
             curvature = edit_tracked(curvature, architecture, masks, step)
         state = state._replace(
             params=edit_parameters(state.params, architecture, masks, step),
-            optimizer=edit_moments_of(state.optimizer, state.params, change, natural=natural),
+            optimizer=moved(state.optimizer, change, natural=natural),
             curvature=curvature,
         )
         architecture, masks = after, masks_after

@@ -13,6 +13,7 @@ from senn_cli.curvature.tracked import TrackSettings
 from senn_cli.data.dataset import Dataset
 from senn_cli.growth.build import make_policy
 from senn_cli.growth.dormant import make_dormant
+from senn_cli.growth.optimizer_state import require_known
 from senn_cli.growth.policy import Policy
 from senn_cli.nets.kinds import initial_parameters
 from senn_cli.nets.mlp import with_constant
@@ -60,6 +61,7 @@ def assemble(
 
     Raises:
       SennError: what `ready.require_ready` finds in the way.
+      UsageError: an optimizer whose state cannot follow a network that grows.
     """
     require_ready(spec, dataset, jax.default_backend())
     n = len(dataset.train)
@@ -82,6 +84,8 @@ def assemble(
         start = new_network(architecture, params, optimizer)
     else:
         start = network(dataset, optimizer)
+    if spec.grows:
+        require_known(start.state.optimizer)
     train = on_device(dataset, dataset.train)
     validation = None if dataset.validation is None else on_device(dataset, dataset.validation)
     evaluate = Program("evaluate", make_evaluate(dataset.task), ledger, static=(0,))

@@ -76,9 +76,7 @@ def apply_edits(
         params = host.params
         host = host._replace(
             params=edit_parameters(params, architecture, edit, after),
-            optimizer=edit_optimizer(
-                host.optimizer, params, architecture, edit, after, natural=natural
-            ),
+            optimizer=edit_optimizer(host.optimizer, architecture, edit, after, natural=natural),
             curvature=edit_curvature(host.curvature, params, architecture, edit, after),
         )
         architecture = after

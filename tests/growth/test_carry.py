@@ -55,9 +55,9 @@ def neurons(rng: np.random.Generator, index: int, n_in: int, k: int = 2) -> AddN
     return AddNeurons(index, rng.standard_normal((1 + n_in, k)), coefficients)
 
 
-def carried(state: Any, params: Any, shape: Any, edit: Edit, *, natural: bool = False) -> Any:
+def carried(state: Any, shape: Any, edit: Edit, *, natural: bool = False) -> Any:
     after = edit_architecture(shape, edit, CapacityRule(2, 0.5))
-    return after, edit_optimizer(state, params, shape, edit, after, natural=natural)
+    return after, edit_optimizer(state, shape, edit, after, natural=natural)
 
 
 def states(nets: Any, rng: np.random.Generator, shape: Any, params: Any) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def states(nets: Any, rng: np.random.Generator, shape: Any, params: Any) -> dict
 def test_the_state_of_adam_after_added_neurons(nets: Any, rng: Any, shape: Any) -> None:
     params = nets.draw(rng, shape)
     state = states(nets, rng, shape, params)["adam"]
-    after, new = carried(state, params, shape, neurons(rng, 0, 3))
+    after, new = carried(state, shape, neurons(rng, 0, 3))
     assert type(new[0]) is optax.ScaleByAdamState and int(new[0].count) == 7
     assert jax.tree.structure(new[1:]) == jax.tree.structure(state[1:])
     old_mu, old_nu, mu, nu = state[0].mu, state[0].nu, new[0].mu, new[0].nu
@@ -110,7 +110,7 @@ def test_momentum_after_pruning_and_enlarging_moves_as_weights_do(
     params = nets.draw(rng, shape)
     for kind, state in states(nets, rng, shape, params).items():
         for edit in (PruneNeuron(0, 1), PruneNeuron(1, 2), EnlargeCapacity(1, 9)):
-            after, new = carried(state, params, shape, edit)
+            after, new = carried(state, shape, edit)
             trees = (
                 ((state[0].mu, new[0].mu), (state[0].nu, new[0].nu))
                 if kind == "adam"
@@ -131,7 +131,7 @@ def test_a_step_changes_the_function_as_before_a_layer_was_inserted(
     x = rng.standard_normal((N, 3))
     state = (optax.TraceState(trace=momentum), optax.EmptyState())
     edit = layer(rng, shape, index, side)
-    after, new = carried(state, params, shape, edit, natural=True)
+    after, new = carried(state, shape, edit, natural=True)
     assert nets.unused_are_zero(after, new[0].trace)
     assert not np.any(new[0].trace[f"activation_{index}"]["coefficients"])
 
@@ -167,7 +167,7 @@ def test_a_plain_gradient_changes_as_gradients_do(
         trace[f"map_{i}"]["kernel"][:n_in, :n_out] = g[1:]
         trace[f"map_{i}"]["bias"][:n_out] = g[0]
     edit = layer(rng, shape, index, side)
-    after, new = carried((optax.TraceState(trace=trace),), params, shape, edit)
+    after, new = carried((optax.TraceState(trace=trace),), shape, edit)
     expected = loss_gradient(nets, after, edit_parameters(params, shape, edit, after), x, y)
     fresh = index if side == "inputs" else index + 1
     for i, g in enumerate(expected):
@@ -184,7 +184,7 @@ def test_the_state_of_adam_after_an_inserted_layer(
 ) -> None:
     params = nets.draw(rng, shape)
     state = states(nets, rng, shape, params)["adam"]
-    after, new = carried(state, params, shape, layer(rng, shape, 1, side))
+    after, new = carried(state, shape, layer(rng, shape, 1, side))
     assert nets.unused_are_zero(after, new[0].mu) and nets.unused_are_zero(after, new[0].nu)
     old = state[0].nu["map_1"]
     level = np.append(old["kernel"][:4, :3], old["bias"][:3]).mean()
