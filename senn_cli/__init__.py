@@ -107,7 +107,8 @@ def load(run: str | Path) -> Model:
     """The trained network of a run, which maps examples to class probabilities or predictions.
 
     Args:
-      run: the run's directory.
+      run: the run's directory, or one of its checkpoints: `RUN/checkpoints/600`, or
+        `RUN/checkpoints/best` for the network of the best evaluation.
 
     Raises:
       SennError: there is no such run, or it has not finished.

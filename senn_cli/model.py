@@ -15,8 +15,9 @@ from senn_cli.data.targets import as_uint8
 from senn_cli.errors import RunError
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture
+from senn_cli.runs import layout
 from senn_cli.runs.directory import RunDirectory
-from senn_cli.runs.weights import load_weights
+from senn_cli.runs.network import place_of, read_network
 from senn_cli.use.imported import require_feeding
 from senn_cli.words import plural
 
@@ -99,36 +100,41 @@ class Model:
 
 
 def load_model(path: Path) -> Model:
-    """The final network of the run in `path`, without spare capacity.
+    """The network that `path` names, without spare capacity: a run's final one, or a checkpoint's.
+
+    Args:
+      path: a run directory, one of its checkpoints, `RUN/checkpoints/best` or `RUN/weights`.
 
     Raises:
-      UsageError: there is no run.
+      UsageError: there is no run, or no such checkpoint.
       RunError: it has not finished, or a file of it is damaged.
     """
-    require_feeding(path)
-    directory = RunDirectory.open(path)
+    place = place_of(path)
+    require_feeding(place.run)
+    directory = RunDirectory.open(place.run)
     value = directory.preprocessing()
     if value is None:
         raise RunError(
             f"{directory.preprocessing_path} does not exist: what the network's inputs mean is "
             "unknown",
-            hint=f"An older senn started this run; `senn resume {path}` writes the file.",
+            hint=f"An older senn started this run; `senn resume {place.run}` writes the file.",
         )
     try:
         preprocessing = Preprocessing.from_json(value)
     except (KeyError, TypeError, ValueError) as error:
         raise RunError(f"{directory.preprocessing_path} is damaged: {error}") from error
-    weights = directory.path / "weights"
-    if not weights.is_dir():
+    if not place.path.is_dir():
+        saved = layout.complete_steps(directory.path / layout.CHECKPOINTS)
+        newest = f", or name a checkpoint: {directory.path / layout.CHECKPOINTS}/{saved[-1]}"
         raise RunError(
             f"{directory.path} has no final weights: the run has not ended",
-            hint=f"Finish it with: senn resume {path}",
+            hint=f"Finish it with: senn resume {place.run}{newest if saved else ''}",
         )
-    architecture, params = load_weights(weights)
+    architecture, params = read_network(place)
     model = Model(architecture.compact(), compact(params, architecture), preprocessing)
     fault = mismatch(model.architecture, preprocessing)
     if fault is not None:
-        raise RunError(f"{directory.preprocessing_path} does not fit {weights}: {fault}")
+        raise RunError(f"{directory.preprocessing_path} does not fit {place.path}: {fault}")
     return model
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from senn_cli.cli.place import RunArgument
+from senn_cli.cli.place import NetworkArgument
 from senn_cli.words import plural
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class _Split(StrEnum):
 
 
 def evaluate(
-    run: RunArgument,
+    run: NetworkArgument,
     data: Annotated[
         Path | None,
         typer.Option(

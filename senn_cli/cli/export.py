@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from senn_cli.cli.place import RunArgument
+from senn_cli.cli.place import NetworkArgument
 
 
 class _Format(StrEnum):
@@ -19,7 +19,7 @@ class _Format(StrEnum):
 
 
 def export(
-    run: RunArgument,
+    run: NetworkArgument,
     kind: Annotated[
         _Format,
         typer.Option(
@@ -36,7 +36,8 @@ def export(
             "--output",
             "-o",
             metavar="PATH",
-            help="A directory or, but for flax, a file; RUN/export/FORMAT by default.",
+            help="A directory or, but for flax, a file; RUN/export/FORMAT by default, of a "
+            "checkpoint RUN/export/FORMAT-STEP.",
         ),
     ] = None,
     replace: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
@@ -54,7 +55,7 @@ def export(
     from senn_cli.cli.words import printable
     from senn_cli.model import load_model
     from senn_cli.runs.directory import RunDirectory
-    from senn_cli.runs.weights import load_weights
+    from senn_cli.runs.network import place_of, read_network
     from senn_cli.spec import load_spec
     from senn_cli.training.device import choose_device
     from senn_cli.use.exports import SAMPLE, export_model
@@ -63,11 +64,13 @@ def export(
 
     choose_device()
     model = load_model(run)
-    directory = RunDirectory.open(run)
-    place = output if output is not None else directory.path / "export" / kind.value
+    origin = place_of(run)
+    directory = RunDirectory.open(origin.run)
+    folder = kind.value if origin.step is None else f"{kind.value}-{origin.step}"
+    place = output if output is not None else directory.path / "export" / folder
     name = load_spec(directory.spec_path).name
     made = export_model(model, name, kind.value, place, replace=replace)
-    architecture, params = load_weights(directory.path / "weights")
+    architecture, params = read_network(origin)
     latency = measure_latency(architecture, params)
     padded = sum(array.size for leaves in params.values() for array in leaves.values())
     out = console.stdout()

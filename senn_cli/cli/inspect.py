@@ -60,7 +60,7 @@ RunArgument = Annotated[
 StepOption = Annotated[
     int | None,
     typer.Option(
-        "--step", metavar="N", min=0, help="As of step N; the architecture needs its checkpoint."
+        "--step", metavar="N", min=0, help="As of step N, by its checkpoint or else by the history."
     ),
 ]
 RejectedOption = Annotated[

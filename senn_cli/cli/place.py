@@ -13,6 +13,15 @@ RunArgument = Annotated[
     Path,
     typer.Argument(metavar="RUN", help="The run's directory.", autocompletion=completion.runs),
 ]
+NetworkArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RUN",
+        help="The run's directory, for its final network; RUN/checkpoints/STEP or "
+        "RUN/checkpoints/best for one of a checkpoint.",
+        autocompletion=completion.runs,
+    ),
+]
 RunDirOption = Annotated[
     Path | None,
     typer.Option(

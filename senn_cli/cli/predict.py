@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from senn_cli.cli.place import RunArgument
+from senn_cli.cli.place import NetworkArgument
 from senn_cli.errors import UsageError
 from senn_cli.words import plural
 
 
 def predict(
-    run: RunArgument,
+    run: NetworkArgument,
     inputs: Annotated[
         list[Path],
         typer.Argument(

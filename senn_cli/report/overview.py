@@ -108,11 +108,12 @@ def shape(record: Record) -> Shape:
     """The architecture at the step that was asked for, or the newest that the files tell of.
 
     Raises:
-      RunError: there is no checkpoint of that step, or one is damaged.
+      RunError: a checkpoint is damaged.
     """
     if record.step is not None:
         saved = record.architecture
-        assert saved is not None  # there is one of this step, or an error
+        if saved is None:
+            return replace(_from_history(record, _newest_row(record)), step=record.step)
         return _saved(saved, record.step, "checkpoint")
     if record.ending is not None and record.ending["end"]["restored"]:
         saved = dict(_candidates(record)).get("weights")
@@ -196,7 +197,8 @@ def _from_history(record: Record, newest: dict[str, Any] | None) -> Shape:
     widths = [int(w) for w in newest["hidden"]] if newest else list(starting_widths(record))
     told: list[int] = next((event.get("capacities") or [] for event in record.history[-1:]), [])
     capacities = told if len(told) == len(widths) else [None] * len(widths)
-    saved = next((found for _, found in _candidates(record)), None)
+    # Of another step, but inputs, outputs and buds are always the same.
+    saved = next((found for _, found in _candidates(replace(record, step=None))), None)
     if record.is_densenet:
         rows = _dense_rows(record, widths, capacities, saved)
     else:

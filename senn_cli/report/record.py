@@ -15,12 +15,10 @@ from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.document import read_document
 from senn_cli.runs.holder import Holder
 from senn_cli.runs.lock import LOCK
+from senn_cli.runs.network import place_of
 from senn_cli.runs.rows import check_spec
 
 Status = Literal["running", "finished", "interrupted", "diverged"]
-
-CHECKPOINTS = ("checkpoints", "checkpoints-before-growth")
-"""Where a run directory keeps its checkpoints."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +36,7 @@ class Record:
       resumed: a line a resumption.
       status: whether a process still trains it, and else how it ended.
       step: the step that was asked for (see `read`), or None: everything after it is left out.
+      checkpoint: the one that was named instead of the run, else None.
       ending: the history's last line where the run was stopped early or restored its best network,
         whose `end` has `metric`, `step`, `value`, `stopped` and `restored`; else None.
     """
@@ -52,6 +51,7 @@ class Record:
     resumed: tuple[dict[str, Any], ...]
     status: Status
     step: int | None = None
+    checkpoint: Path | None = None
     ending: dict[str, Any] | None = None
 
     @property
@@ -95,13 +95,15 @@ class Record:
 
     @cached_property
     def architecture(self) -> AnyArchitecture | None:
-        """The architecture at `step`, or that of the newest checkpoint.
+        """The architecture in the checkpoint of `step`, or in the newest one.
 
-        None where nothing has been saved yet. See `report.overview.shape` for one that always is.
+        None where there is none. See `report.overview.shape` for one that always is.
 
         Raises:
-          RunError: what should hold it is damaged, or there is no checkpoint of `step`.
+          RunError: what should hold it is damaged.
         """
+        if self.checkpoint is not None:
+            return _architecture_in(self.checkpoint)
         return architecture_at(self.path, self.step)
 
 
@@ -115,12 +117,13 @@ def read_record(path: Path, step: int | None = None) -> Record:
     """Reads the run in `path`, or the run that the checkpoint `path` belongs to, up to its step.
 
     Args:
-      path: a run directory, one of its checkpoints (`RUN/checkpoints/<step>`), or `RUN/weights`.
+      path: a run directory, one of its checkpoints (`RUN/checkpoints/<step>`,
+        `RUN/checkpoints/best`), or `RUN/weights`.
       step: leave out what came after this step.
 
     Raises:
       RunError: a file in it is damaged.
-      UsageError: there is no run, or both a checkpoint and another `step` are named.
+      UsageError: there is no run, no such checkpoint, or another `step` is named beside it.
     """
     run, found = run_of(path)
     if step is not None and found is not None and found != step:
@@ -130,6 +133,10 @@ def read_record(path: Path, step: int | None = None) -> Record:
     live = is_live(directory)  # asked first: what a run writes as it ends is then read, too
     metrics, history, summary = directory.metrics(), directory.history(), directory.summary()
     if step is not None:
+        rows = (*metrics[-1:], *history[-1:], {"step": (summary or {}).get("steps", 0)})
+        known = max((*(int(row.get("step", 0)) for row in rows), *checkpoint_steps(run)[-1:]))
+        if step > known:
+            raise UsageError(f"{run} has come to step {known}; --step names {step}")
         metrics = [row for row in metrics if row.get("step", 0) <= step]
         history = [event for event in history if event.get("step", 0) <= step]
     return Record(
@@ -144,18 +151,20 @@ def read_record(path: Path, step: int | None = None) -> Record:
         resumed=tuple(directory.resumptions()),
         status=status_of(live, summary),
         step=step,
+        checkpoint=None if found is None else place_of(path).path,
     )
 
 
 def run_of(path: Path) -> tuple[Path, int | None]:
-    """The run directory that `path` is or belongs to, and the step where it is a checkpoint."""
-    path = path.absolute()
-    if path.name == "weights" and (path.parent / "spec.yaml").is_file():
-        return path.parent, None
-    inside = path.parent.name in CHECKPOINTS and (path.parent.parent / "spec.yaml").is_file()
-    if inside and path.name.isdecimal():
-        return path.parent.parent, int(path.name)
-    return path, None
+    """The run directory that `path` is or belongs to, and the step where it is a checkpoint.
+
+    Raises:
+      UsageError: it names a checkpoint that is not there.
+    """
+    place = place_of(path)
+    return (
+        (place.run, place.step) if (place.run / "spec.yaml").is_file() else (path.absolute(), None)
+    )
 
 
 def is_live(directory: RunDirectory) -> bool:
@@ -181,30 +190,27 @@ def status_of(live: bool, summary: dict[str, Any] | None) -> Status:
 
 
 def checkpoint_steps(run: Path) -> tuple[int, ...]:
-    """Steps of the complete checkpoints of a run, ascending."""
-    return tuple(sorted({s for place in CHECKPOINTS for s in layout.complete_steps(run / place)}))
+    """Steps of the complete checkpoints of a run, its best moments included, ascending."""
+    return tuple(sorted({s for name in layout.PLACES for s in layout.complete_steps(run / name)}))
 
 
 def architecture_at(run: Path, step: int | None) -> AnyArchitecture | None:
-    """The architecture in the checkpoint of `step`, or the newest one; None where there is none.
+    """The architecture in the checkpoint of `step`, or in the newest one; None where there is none.
 
     Raises:
-      RunError: there is no checkpoint of `step`, or it is damaged.
+      RunError: it is damaged.
     """
     steps = checkpoint_steps(run)
-    if step is not None and step not in steps:
-        known = ", ".join(map(str, steps)) or "none"
-        raise RunError(
-            f"{run} has no checkpoint of step {step}",
-            hint=f"Its checkpoints are of the steps: {known}. checkpoints.keep and "
-            "checkpoints.keep_every in a spec say how many are kept.",
-        )
     wanted = step if step is not None else (steps[-1] if steps else None)
-    if wanted is None:
+    if wanted is None or wanted not in steps:
         return None
-    place = next(p for p in CHECKPOINTS if wanted in layout.complete_steps(run / p))
-    path = layout.step_path(run / place, wanted) / layout.META
-    document = read_document(path, wanted)
+    name = next(name for name in layout.PLACES if wanted in layout.complete_steps(run / name))
+    return _architecture_in(layout.step_path(run / name, wanted))
+
+
+def _architecture_in(checkpoint: Path) -> AnyArchitecture:
+    path = checkpoint / layout.META
+    document = read_document(path, int(checkpoint.name))
     try:
         return architecture_from_json(document["meta"]["architecture"])
     except (KeyError, TypeError, ValueError) as error:

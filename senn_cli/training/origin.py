@@ -18,12 +18,11 @@ from typing import Any, Literal
 import numpy as np
 
 from senn_cli.errors import RunError, UsageError
-from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json, initial_parameters
+from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json
 from senn_cli.runs import layout
 from senn_cli.runs.checkpoints import CheckpointStore, newest_good
 from senn_cli.runs.directory import RunDirectory
-from senn_cli.runs.document import read_document
-from senn_cli.runs.keep import KeepRules
+from senn_cli.runs.network import Place, checkpoint_arrays, place_of
 from senn_cli.runs.weights import ARCHITECTURE, load_weights
 
 TRANSFER = "transfer.json"
@@ -32,7 +31,6 @@ TRANSFER = "transfer.json"
 FORMAT = 1
 
 _STATE = ("optimizer/", "curvature/")
-_PLACES = ("checkpoints", "checkpoints-before-growth")
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,17 +99,15 @@ def read_origin(path: Path, kind: str, *, state: bool = False) -> Origin:
         says.
       UsageError: there is no network, it is of another kind, or `state` is wanted of weights.
     """
-    path = path.absolute()
+    path, place = path.absolute(), place_of(path)
+    if place.step is not None:
+        return _of_checkpoint(place, kind)
+    there = (place.path / ARCHITECTURE).is_file()
     if (path / "spec.yaml").is_file():
-        run = RunDirectory.open(path)
-        ended = run.summary() is not None and (path / "weights" / ARCHITECTURE).is_file()
-        return _of_weights(path / "weights", kind) if ended and not state else _newest(path, kind)
-    if path.parent.name in _PLACES and path.name.isdecimal():
-        return _of_checkpoint(path.parent, int(path.name), kind)
-    imported = (path / TRANSFER).is_file() and (path / "weights" / ARCHITECTURE).is_file()
-    if imported:
-        path = path / "weights"
-    if imported or (path / ARCHITECTURE).is_file() or path.name == "weights":
+        ended = there and RunDirectory.open(path).summary() is not None
+        return _of_weights(place.path, kind) if ended and not state else _newest(path, kind)
+    if there or path.name == "weights":
+        path = place.path
         if state:
             raise UsageError(
                 f"{path} holds no state of an optimizer or a curvature, which transfer.optimizer "
@@ -175,8 +171,11 @@ def require_from_scratch(run: Path) -> None:
 
 def _newest(run: Path, kind: str) -> Origin:
     """From the newest checkpoint of a run that can be restored."""
-    place = run / _PLACES[0]
-    found = newest_good(_store(place), lambda step: _of_checkpoint(place, step, kind))
+    places = run / layout.CHECKPOINTS
+    found = newest_good(
+        CheckpointStore(places, None),
+        lambda step: _of_checkpoint(Place(layout.step_path(places, step), run, step), kind),
+    )
     left_out = [f"The checkpoint of step {step} is left out: {why}" for step, why in found.failed]
     if found.value is None:
         if left_out:
@@ -188,27 +187,13 @@ def _newest(run: Path, kind: str) -> Origin:
     return replace(found.value, notes=tuple(left_out))
 
 
-def _store(place: Path) -> CheckpointStore:
-    return CheckpointStore(place, KeepRules())
-
-
-def _of_checkpoint(place: Path, step: int, kind: str) -> Origin:
-    store, path = _store(place), layout.step_path(place, step)
-    described = store.meta(step).get("architecture")  # RunError where it is not complete
-    architecture = _architecture(described, path / layout.META, kind)
-    table = read_document(path / layout.META, step)["arrays"]
-    for name, wanted in _parameters(architecture).items():
-        entry = table.get(name)
-        found = "none" if entry is None else f"{entry['dtype']}{tuple(entry['shape'])}"
-        if found != (form := f"{wanted.dtype}{wanted.shape}"):
-            raise RunError(f"{path}: the array {name} is {found}, expected {form}")
-    try:
-        expected = {n: (tuple(e["shape"]), np.dtype(e["dtype"])) for n, e in table.items()}
-    except (TypeError, ValueError) as error:
-        raise RunError(f"{path / layout.META} is damaged: {error}") from error
-    arrays = store.restore(step, expected)  # all of them: every checksum is compared
+def _of_checkpoint(place: Place, kind: str) -> Origin:
+    assert place.step is not None
+    described = place.store.meta(place.step).get("architecture")  # RunError where not complete
+    architecture = _architecture(described, place.path / layout.META, kind)
+    arrays = checkpoint_arrays(place, architecture)
     kept = {n: a for n, a in arrays.items() if n.startswith(("params/", *_STATE))}
-    return _origin(path, place.parent, step, "checkpoint", architecture, kept)
+    return _origin(place.path, place.run, place.step, "checkpoint", architecture, kept)
 
 
 def _of_weights(path: Path, kind: str) -> Origin:
@@ -263,15 +248,6 @@ def _architecture(value: Any, path: Path, kind: str) -> AnyArchitecture:
     except (KeyError, TypeError, ValueError) as error:
         raise RunError(f"{path}: the architecture is damaged: {error!r}") from error
     return architecture
-
-
-def _parameters(architecture: AnyArchitecture) -> dict[str, np.ndarray]:
-    """Arrays of the shapes and types that the parameters of `architecture` have, by name."""
-    return {
-        f"params/{part}/{leaf}": array
-        for part, leaves in initial_parameters(architecture, 0).items()
-        for leaf, array in leaves.items()
-    }
 
 
 def digest_of(arrays: Mapping[str, np.ndarray]) -> str:

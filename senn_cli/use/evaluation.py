@@ -15,6 +15,7 @@ from senn_cli.data.registry import load_dataset
 from senn_cli.errors import DataError, RunError, UsageError
 from senn_cli.model import Model, load_model
 from senn_cli.runs.directory import RunDirectory
+from senn_cli.runs.network import place_of
 from senn_cli.spec import DataSpec, load_spec
 from senn_cli.spec.data import CsvSpec, NpzSpec
 from senn_cli.use.imported import DATA
@@ -45,10 +46,10 @@ class Evaluation:
 def evaluate_run(
     run: Path, data: Path | None = None, split: str = "test", overrides: Sequence[str] = ()
 ) -> Evaluation:
-    """Measures the final network of a run; inputs are scaled as the run's were.
+    """Measures a run's network, the final one or a checkpoint's; inputs are scaled as the run's.
 
     Args:
-      run: its directory.
+      run: its directory, or a checkpoint in it, see `load_model`.
       data: a spec whose `data` section is used instead of the run's; its classes must be among the
         run's (they are matched by name), its examples of the run's shape and type.
       split: train, validation or test.
@@ -67,7 +68,7 @@ def evaluate_run(
                 hint="The network is the run's. Another spec's data are taken by --data SPEC.",
             )
     model = load_model(run)
-    file = data if data is not None else RunDirectory.open(run).spec_path
+    file = data if data is not None else RunDirectory.open(place_of(run).run).spec_path
     spec = load_spec(file, overrides)
     if data is None:
         _require_data(run, spec.data)

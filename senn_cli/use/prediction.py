@@ -16,6 +16,7 @@ from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.errors import RunError
 from senn_cli.model import load_model
 from senn_cli.runs.directory import RunDirectory
+from senn_cli.runs.network import place_of
 from senn_cli.spec import load_spec
 from senn_cli.use.evaluation import target_names
 from senn_cli.use.inputs import read_inputs
@@ -43,10 +44,10 @@ class Predictions:
 
 
 def predict_files(run: Path, inputs: Sequence[Path], array: str | None = None) -> Predictions:
-    """The answers of the run's final network to every example in files and folders.
+    """The answers of a run's network, the final one or a checkpoint's, to files and folders.
 
     Args:
-      run: the run's directory.
+      run: its directory, or a checkpoint in it, see `load_model`.
       inputs: see `senn_cli.use.inputs`.
       array: the name of the array in archives.
 
@@ -55,7 +56,7 @@ def predict_files(run: Path, inputs: Sequence[Path], array: str | None = None) -
       UsageError, DataError: inputs that cannot be read or do not fit the run.
     """
     model = load_model(run)
-    data = load_spec(RunDirectory.open(run).spec_path).data
+    data = load_spec(RunDirectory.open(place_of(run).run).spec_path).data
     names: list[str] = []
     rows: list[int] = []
     notes: list[str] = []

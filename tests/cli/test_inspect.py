@@ -114,8 +114,10 @@ def test_another_step(made: Path) -> None:
         assert document["architecture"]["step"] == 20
         assert [e["step"] for e in document["history"]] == [20]
     assert shown(made / "weights") == shown(made)
-    # The history alone needs no checkpoint.
-    assert "+1 neuron" in shown("history", made, "--step", "22")
+    # Where no checkpoint is the history tells.
+    text = shown("overview", made, "--step", "22")
+    assert "at step 22, as the history tells" in text
+    assert "+1 neuron" in text
 
 
 def test_json(made: Path) -> None:
@@ -174,8 +176,10 @@ def test_what_is_wrong_is_said(made: Path, tmp_path: Path) -> None:
     assert (code, "is not a run directory: it does not exist" in text) == (2, True)
     code, text = fault("history", tmp_path)
     assert (code, "holds no spec.yaml" in text) == (2, True)
-    code, text = fault(made, "--step", "17")
-    assert (code, "no checkpoint of step 17" in text, "20, 30" in text) == (1, True, True)
+    code, text = fault(made / "checkpoints" / "17")
+    assert (code, "no checkpoint of step 17" in text, "20, 30" in text) == (2, True, True)
+    code, text = fault(made, "--step", "9999")
+    assert (code, "--step names 9999" in text) == (2, True)
     code, text = fault(made / "checkpoints" / "20", "--step", "30")
     assert (code, "is the checkpoint of step 20" in text) == (2, True)
     code, text = fault("histroy", made)

@@ -70,6 +70,22 @@ def test_a_run_that_ends_with_its_best_network_has_the_architecture_of_that(
     assert shape(read_record(run)).source == "checkpoint"
 
 
+def test_a_step_without_a_checkpoint_is_told_by_the_history(tmp_path: Path) -> None:
+    history = [
+        added(20, [3], 0, 0.1, capacities=[8]),
+        inserted(30, [2, 3], 0, 0.1, capacities=[8, 16], parameters=99),
+    ]
+    run = run_directory(tmp_path, history=history, metrics=[row(40, [2, 3])], activation="tanh")
+    checkpoint(run, 40, [(2, 8), (3, 16)], inputs=7, outputs=4)
+    found = shape(read_record(run, 25))
+    assert (found.source, found.step) == ("history", 25)
+    assert [(r.inputs, r.width, r.capacity) for r in found.rows] == [(7, 3, 8), (3, 4, 4)]
+    assert [r.activation for r in found.rows] == ["tanh", ""]
+    assert [r.width for r in shape(read_record(run, 10)).rows] == [2, 4]  # as it began
+    found = shape(read_record(run, 35))
+    assert (found.parameters, [r.width for r in found.rows]) == (99, [2, 3, 4])
+
+
 def test_a_larger_capacity_is_news_too(tmp_path: Path) -> None:
     enlarged = event(20, [2], "enlarge_capacity", layer=0, capacity=16, capacities=[16])
     run = run_directory(tmp_path, history=[enlarged])

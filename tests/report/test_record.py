@@ -71,11 +71,23 @@ def test_relative_paths_and_a_run_that_was_moved(
     assert found.path == tmp_path / "elsewhere [x]"
 
 
-def test_a_step_without_a_checkpoint_names_those_that_there_are(run: Path) -> None:
-    with pytest.raises(RunError, match="no checkpoint of step 15") as caught:
-        _ = read_record(run, 15).architecture
-    assert caught.value.hint is not None
-    assert "10, 20" in caught.value.hint
+def test_a_step_without_a_checkpoint_has_no_saved_architecture(run: Path) -> None:
+    assert read_record(run, 15).architecture is None
+    with pytest.raises(UsageError, match="has no checkpoint of step 15; checkpoints has: 10, 20"):
+        read_record(run / "checkpoints" / "15")
+
+
+def test_a_step_that_a_run_has_not_come_to(run: Path) -> None:
+    with pytest.raises(UsageError, match="has come to step 20; --step names 21"):
+        read_record(run, 21)
+
+
+def test_of_two_checkpoints_of_one_step_the_named_one_is_read(run: Path) -> None:
+    checkpoint(run, 20, [(7, 8)], place="checkpoints-before-growth")
+    before = read_record(run / "checkpoints-before-growth" / "20").architecture
+    assert before is not None and before.widths == (7,)
+    after = read_record(run / "checkpoints" / "20").architecture
+    assert after is not None and after.widths != (7,)
 
 
 def test_incomplete_checkpoints_do_not_count(run: Path) -> None:

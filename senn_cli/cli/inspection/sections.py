@@ -131,7 +131,7 @@ def architecture(shape: Shape, screen: Screen) -> list[Line]:
 
 def architecture_title(shape: Shape) -> str:
     """What the table of sites shows."""
-    told = "" if shape.source != "history" else ", as the history tells (newer than what is saved)"
+    told = "" if shape.source != "history" else ", as the history tells (no checkpoint has it)"
     return f"Architecture ({shape.kind}) at step {shape.step:,}{told}"
 
 
