@@ -1,4 +1,4 @@
-"""What path names which network: of a run, a checkpoint, the best evaluation, weights, an import."""
+"""Which path names which network: of a run, a checkpoint, the best one, weights, an import."""
 
 from __future__ import annotations
 

@@ -57,9 +57,9 @@ def test_predicted_with_it_answers_as_it_does_when_loaded(run: Path, tmp_path: P
     x = np.random.default_rng(1).normal(size=(5, 2))
     np.save(tmp_path / "x.npy", x)
     final = senn_cli.load(run)(x)
-    for name in names(run):
+    for name, step in names(run).items():
         p = senn_cli.load(run / name)(x)
-        assert np.abs(p - final).max() > 1e-4
+        assert bool(np.abs(p - final).max() > 1e-4) == (step != 9)
         result = senn("predict", run / name, tmp_path / "x.npy", "--probabilities")
         assert result.exit_code == 0, result.output
         _, *lines = result.stdout.splitlines()
