@@ -59,6 +59,23 @@ NUMBERS = Kind(
 OBJECT = Kind("an object", lambda value: isinstance(value, dict))
 OBJECTS = Kind("a list of objects", lambda value: _all(value, lambda one: isinstance(one, dict)))
 BLOCKS = Kind("a list of lists of whole numbers", lambda value: _all(value, WIDTHS.holds))
+BEST = Kind(
+    "an object with metric, step and value",
+    lambda value: (
+        isinstance(value, dict)
+        and TEXT.holds(value.get("metric"))
+        and _is_whole(value.get("step"))
+        and _is_number(value.get("value"))
+    ),
+)
+END = Kind(
+    "an object with restored, and with metric, step and value where that is true",
+    lambda value: (
+        isinstance(value, dict)
+        and isinstance(value.get("restored"), bool)
+        and (BEST.holds(value) or not value["restored"])
+    ),
+)
 SEED = Kind("a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool))
 
 
@@ -101,13 +118,16 @@ HISTORY = {
     "candidates": OBJECTS,
     "seconds": NUMBERS,
     "origin": OBJECT,
+    "end": END,
 }
 """The fields of a line of `history.jsonl`."""
 
 SUMMARY = {
     **_MEASURED,
     **_kinds(TEXT, "name", "status", "policy", "run_directory"),
-    **_kinds(WHOLE, "parameters", "events", "compilations", "cache_hits", "steps"),
+    **_kinds(WHOLE, "parameters", "events", "compilations", "cache_hits", "steps", "weights_step"),
+    "best": BEST,
+    "stopped_early": FLAG,
     "seed": SEED,
     "epochs": NUMBER,
     "hidden": WIDTHS,

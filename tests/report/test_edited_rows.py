@@ -37,6 +37,8 @@ HISTORY = (
     event(40, [2, 3], "enlarge_capacity", layer=1, capacity=12, **MEASURED),
     event(50, [2, 2], "prune_neurons", layer=1, neuron=1, predicted_change=0.1,
           realised_change=0.05, **MEASURED),
+    event(60, [2, 3], reason="stopped",
+          end={"metric": "train_loss", "step": 30, "value": 0.7, "restored": True}),
 )  # fmt: skip
 METRICS = tuple(
     row(10 * k, hidden, train_loss=1 - k / 10, validation_loss=1.1 - k / 10, eta=1.0,
@@ -47,6 +49,8 @@ SUMMARY = {
     "name": "made", "status": "finished", "policy": "senn", "seed": 3, "test_accuracy": 0.9,
     "test_loss": 0.3, "hidden": [2, 2], "parameters": 24, "events": 4, "compilations": 5,
     "compiled": {"train": 1}, "steps": 60, "epochs": 6.0, "seconds": {"train": 1.5, "total": 3.0},
+    "best": {"metric": "train_loss", "step": 30, "value": 0.7}, "stopped_early": True,
+    "weights_step": 30,
 }  # fmt: skip
 ENVIRONMENT = {
     "senn": "0.1", "python": "3.11", "packages": {"jax": "0.10"}, "cpus": 2, "git": None,

@@ -162,10 +162,10 @@ class Killed(BaseException):
 class Killing(Heard):
     """A listener that kills the run at an evaluation."""
 
-    step: int = 0
+    fatal: int = 0
 
     def metrics(self, row: Mapping[str, Any]) -> None:
-        if row["step"] == self.step:
+        if row["step"] == self.fatal:
             raise Killed
 
 
@@ -175,7 +175,7 @@ def test_killed_it_still_ends_with_the_same_best_network(
 ) -> None:
     path = tmp_path / "run"
     with pytest.raises(Killed):
-        go(MOONS, path, *GROWING, EVERY_OTHER, STOP, listener=Killing(step=step))
+        go(MOONS, path, *GROWING, EVERY_OTHER, STOP, listener=Killing(fatal=step))
     for thread in threading.enumerate():
         if thread.name.startswith("checkpoint-"):
             thread.join()  # a kill may come at any time; here after the last save

@@ -42,7 +42,7 @@ def head(record: Record, screen: Screen) -> list[Line]:
     if at_end and summary:
         rows.append(("test", tested(summary)))
     if record.ending is not None:
-        rows.append(("end", record.ending["reason"]))
+        rows.append(("end", record.ending.get("reason", "")))
     elif at_end and summary.get("best"):
         rows.append(("best", best(summary)))
     if known:
