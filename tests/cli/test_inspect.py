@@ -137,14 +137,13 @@ def test_json(made: Path) -> None:
     assert table["architecture"] == document["architecture"]
 
 
-def test_numbers_that_are_not_finite_become_null(made: Path) -> None:
+def test_numbers_that_are_not_finite_are_named(made: Path) -> None:
     # Python's own JSON writes these; senn never does, but others may have edited the file.
     with (made / "metrics.jsonl").open("a") as file:
         file.write('{"step": 40, "hidden": [3, 3], "train_loss": NaN, "eta": Infinity}\n')
-    document = strictly(shown(made, "--json"))
-    assert document["curves"]["train_loss"] == [1.0, 0.5, 0.25, None]
-    assert document["curves"]["eta"][-1] is None
-    assert "loss" in shown(made)
+    for arguments in ((made,), (made, "--json")):
+        code, text = fault(*arguments)
+        assert (code, "metrics.jsonl:4: train_loss" in text, "finite" in text) == (1, True, True)
 
 
 @pytest.mark.parametrize("name", ["history", "overview", "architecture"])
@@ -200,11 +199,7 @@ def test_damaged_lines_are_named(made: Path) -> None:
     path.write_text(whole + '{"accepted": true}\n')
     for arguments in ((made,), ("history", made), (made, "--json"), ("history", made, "--json")):
         code, text = fault(*arguments)
-        assert (code, "history.jsonl" in text, "is not as senn writes it" in text) == (
-            1,
-            True,
-            True,
-        )
+        assert (code, "history.jsonl" in text, "step" in text) == (1, True, True)
     path.write_text(whole + '{"step": 40, "torn')
     assert "2 accepted of 3 decisions" in shown(made)
 
