@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from senn_cli.errors import RunError, UsageError
@@ -24,8 +26,8 @@ def branch_off(
     are copied too and cut away when the branch is resumed.
 
     Raises:
-      UsageError: `target` is in use, or there is no such checkpoint.
-      RunError: the run has no checkpoint, or the copy could not be made.
+      UsageError: `target` is in use, or there is no such checkpoint, or none at all.
+      RunError: the copy could not be made.
     """
     require_free(target, "--branch")
     place = BEFORE_GROWTH if before_growth else CHECKPOINTS
@@ -34,7 +36,7 @@ def branch_off(
     if step is not None and step not in steps:
         place, steps = BEST, bests
     if not steps:
-        raise RunError(f"there is no checkpoint in {directory.path / place} to go on from")
+        raise UsageError(f"there is no checkpoint in {directory.path / place} to go on from")
     # An older one to fall back to is only of use where the newest was meant.
     chosen = steps if step is None else (step,)
     copies = [(place, CHECKPOINTS, one) for one in chosen]
@@ -56,6 +58,30 @@ def branch_off(
         shutil.rmtree(branch.path, ignore_errors=True)
         raise RunError(f"{directory.path} cannot be copied to {branch.path}: {error}") from error
     return branch
+
+
+@contextmanager
+def undone(branch: RunDirectory | None) -> Iterator[Callable[[], None]]:
+    """Removes a branch where what is within fails, so that the corrected command can make it anew.
+
+    Args:
+      branch: None where the run itself goes on.
+
+    Yields:
+      To be called when training begins: what it leaves behind is of use, however it ends.
+    """
+    began = False
+
+    def begin() -> None:
+        nonlocal began
+        began = True
+
+    try:
+        yield begin
+    except BaseException:
+        if branch is not None and not began:
+            shutil.rmtree(branch.path, ignore_errors=True)
+        raise
 
 
 def require_step(steps: tuple[int, ...], step: int | None) -> None:

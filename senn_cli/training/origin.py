@@ -169,6 +169,16 @@ def require_from_scratch(run: Path) -> None:
         )
 
 
+def require_trained(run: Path) -> None:
+    """Raises `UsageError` for a directory of imported weights, which no run has left."""
+    found = read_transfer(run)
+    if found is not None and found["origin"].get("source") == "import":
+        raise UsageError(
+            f"{run} holds an imported network: there is no training to go on with",
+            hint=f"Train it further with: senn transfer --from {run} SPEC",
+        )
+
+
 def _newest(run: Path, kind: str) -> Origin:
     """From the newest checkpoint of a run that can be restored."""
     places = run / layout.CHECKPOINTS

@@ -19,12 +19,12 @@ from senn_cli.spec import Duration, Spec, dump_spec, load_spec
 from senn_cli.tracking.tracker import check_trackers
 from senn_cli.training.assemble import assemble
 from senn_cli.training.best import Best
-from senn_cli.training.branch import branch_off, require_step
+from senn_cli.training.branch import branch_off, require_step, undone
 from senn_cli.training.compatible import require_compatible
 from senn_cli.training.interruption import Interruption
 from senn_cli.training.listener import Listener, Silent
 from senn_cli.training.loop import Trainer
-from senn_cli.training.origin import require_from_scratch
+from senn_cli.training.origin import require_from_scratch, require_trained
 from senn_cli.training.run import Run, begin, carry_on
 from senn_cli.training.saving import (
     bests_in,
@@ -73,6 +73,7 @@ def resume_run(
       DeviceError, DivergedError, InterruptedRun: as for `train_run`.
     """
     listener = listener if listener is not None else Silent()
+    require_trained(path)
     directory = RunDirectory.open(path)
     before = load_spec(directory.spec_path)
     spec = load_spec(directory.spec_path, overrides) if spec is None else spec
@@ -85,7 +86,8 @@ def resume_run(
     elif step is None and spec == before and _has_finished(directory):
         return _finished(directory, listener)
     heard = Interruption(listener.close, listener.interrupted)
-    with RunLock(directory.path), heard as interruption:
+    mine = None if branch is None else directory
+    with undone(mine) as begins, RunLock(directory.path), heard as interruption:
         device, ledger, dataset = begin(spec, listener)
         trainer = assemble(spec, dataset, ledger, until)
         store = store_in(directory.path, spec.checkpoints, trainer.timetable.per_epoch)
@@ -107,6 +109,7 @@ def resume_run(
             }
         )
         directory.remove_summary()
+        begins()
         return carry_on(spec, directory, device, dataset, trainer, listener, interruption)
 
 
@@ -174,6 +177,11 @@ def _restore(
         _go_to(trainer, restored(store, number, trainer.optimizer), document)
         return document
 
+    if not steps and nothing_saved(store):
+        raise UsageError(
+            f"{directory.path} has lost its checkpoints, and there is nothing to go on from",
+            hint=f"Start anew with its spec: senn train {directory.spec_path}",
+        )
     newest = newest_good(store, attempt)
     if newest.value is None or (step is not None and newest.step != step):
         reasons = "; ".join(f"step {number}: {why}" for number, why in newest.failed)

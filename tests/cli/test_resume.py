@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import shutil
@@ -18,6 +19,7 @@ from senn_cli.cli.app import app
 from senn_cli.errors import RunError
 from senn_cli.runs import arrays, checkpoints
 from senn_cli.spec import load_spec
+from senn_cli.training import resume as resume_module
 from tests.resuming import (
     SMALL,
     Executables,
@@ -275,8 +277,82 @@ def test_a_branch_needs_a_directory_of_its_own(stopped: Path) -> None:
 def test_a_branch_without_a_checkpoint(stopped: Path) -> None:
     shutil.rmtree(stopped / "checkpoints")
     result = senn("resume", stopped, "--branch", stopped.parent / "branch")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "there is no checkpoint in" in said(result)
+    assert not (stopped.parent / "branch").exists()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (("--until", "2 steps"), "--until is step 2, but the run is at step 5 already"),
+        (("--set", "training.epochs=1"), "is at step 5 already, and its end as changed is"),
+        (("--set", "training.stop=validation_mse"), "training.stop should not be validation_mse"),
+    ],
+)
+def test_a_branch_that_fails_leaves_nothing_behind(
+    warm: Path, stopped: Path, wrong: tuple[str, ...], message: str
+) -> None:
+    before, branch = tree_of(stopped), stopped.parent / "branch"
+    result = senn("resume", stopped, "--branch", branch, *wrong)
+    assert result.exit_code == 2
+    assert message in said(result)
+    assert not branch.exists()
+    assert tree_of(stopped) == before
+    # So the corrected command is not refused.
+    assert senn("resume", stopped, "--branch", branch).exit_code == 0
+    check_same(branch, warm)
+
+
+def test_a_branch_whose_checkpoint_is_damaged_or_whose_data_have_changed_is_removed(
+    stopped: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    branch = stopped.parent / "branch"
+    truncate(stopped / "checkpoints" / "4")
+    result = senn("resume", stopped, "--step", "4", "--branch", branch)
+    assert (result.exit_code, branch.exists()) == (1, False)
+    monkeypatch.setattr(resume_module, "data_digest", lambda dataset: "others")
+    result = senn("resume", stopped, "--branch", branch)
+    assert (result.exit_code, branch.exists()) == (2, False)
+    assert "the data are not those that the run was started with" in said(result)
+
+
+def test_a_branch_that_is_interrupted_before_its_first_step_is_removed(stopped: Path) -> None:
+    def begin(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    branch = stopped.parent / "branch"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(resume_module, "begin", begin)
+        assert senn("resume", stopped, "--branch", branch).exit_code == 130
+    assert not branch.exists()
+
+
+def test_a_finished_run_that_has_lost_its_checkpoints(warm: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(warm, run)
+    shutil.rmtree(run / "checkpoints")
+    assert senn("resume", run).exit_code == 0  # it stays as it is
+    before = tree_of(run)
+    result = senn("resume", run, "--set", "training.epochs=5")
+    assert result.exit_code == 2
+    assert "has lost its checkpoints, and there is nothing to go on from" in said(result)
+    assert tree_of(run) == before
+
+
+def test_imported_weights_are_no_run_to_go_on_with(tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    made.mkdir()
+    (made / "transfer.json").write_text(
+        json.dumps({"format": 1, "origin": {"source": "import"}, "chain": []})
+    )
+    for spec in (False, True):  # with a preprocessing it has a spec, too
+        if spec:
+            (made / "spec.yaml").write_text(SMALL)
+        result = senn("resume", made)
+        assert result.exit_code == 2
+        assert "holds an imported network: there is no training to go on with" in said(result)
+        assert "senn transfer --from" in said(result)
 
 
 @pytest.mark.parametrize("finished", [True, pytest.param(False, marks=pytest.mark.slow)])
