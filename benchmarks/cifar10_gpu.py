@@ -42,7 +42,7 @@ def edits(path: Path) -> dict[str, int]:
     history = path / "history.jsonl"
     if not history.exists():  # too few steps for a round
         return counts
-    for line in history.read_text().splitlines():
+    for line in history.read_text(encoding="utf-8").splitlines():
         event = json.loads(line)
         if event["accepted"]:
             amount = event.get("neurons", 1) if event["edit"] == "add_neurons" else 1

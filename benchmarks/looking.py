@@ -25,7 +25,7 @@ ROWS, RUNS, TIMES = 10_000, 200, 5
 
 def stretched(path: Path) -> None:
     """Repeats the rows of a file, at later and later steps, until there are `ROWS`."""
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     last = rows[-1]["step"]
     longer = [
         json.dumps(
@@ -33,7 +33,7 @@ def stretched(path: Path) -> None:
         )
         for i in range(ROWS)
     ]
-    path.write_text("\n".join(longer) + "\n")
+    path.write_text("\n".join(longer) + "\n", encoding="utf-8")
 
 
 def measure(*arguments: str | Path) -> str:
@@ -58,8 +58,12 @@ def main() -> None:
         long = Path(shutil.copytree(run, Path(place) / "long"))
         # Only rejections repeat without end: widths that grow again and again make no sense.
         history = long / "history.jsonl"
-        kept = [x for x in history.read_text().splitlines() if not json.loads(x)["accepted"]]
-        history.write_text("\n".join(kept) + "\n")
+        kept = [
+            x
+            for x in history.read_text(encoding="utf-8").splitlines()
+            if not json.loads(x)["accepted"]
+        ]
+        history.write_text("\n".join(kept) + "\n", encoding="utf-8")
         stretched(history)
         stretched(long / "metrics.jsonl")
         for arguments in (["inspect"], ["inspect", "--json", "--rejected"], ["report"]):

@@ -133,7 +133,7 @@ def _print_cost(spec: Spec, dataset: Dataset) -> None:
 
 def _print_report(report: Report) -> None:
     typer.echo(
-        f"{report.name}: {report.task}, {plural(report.inputs, 'input')}, "
+        f"{printable(report.name)}: {report.task}, {plural(report.inputs, 'input')}, "
         f"{plural(report.outputs, 'output')}"
     )
     table = _table("part", "examples", "inputs", "type", "range", "mean", "repeated", "memory")
@@ -174,7 +174,7 @@ def _print_report(report: Report) -> None:
 
 def _say(text: str) -> None:
     """Chatter goes to stderr; stdout is for what was asked for."""
-    typer.echo(text, err=True)
+    typer.echo(printable(text, sys.stderr.encoding or "utf-8"), err=True)
 
 
 def _print_json(value: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -52,6 +53,7 @@ def predict(
     out, and other columns are ignored.
     """
     from senn_cli.cli import console
+    from senn_cli.cli.words import printable_lines
     from senn_cli.runs.files import write_atomic
     from senn_cli.training.device import choose_device
     from senn_cli.use.prediction import as_csv, predict_files
@@ -67,8 +69,9 @@ def predict(
         console.stderr().print(f"note: {note}", markup=False, soft_wrap=True)
     text = as_csv(found, probabilities=probabilities).encode()
     if output is None:
-        # Bytes: the CSV is UTF-8, whatever the terminal's encoding.
-        typer.echo(text, nl=False)
+        # Bytes: the CSV is UTF-8, whatever the encoding. A terminal gets what cannot steer it.
+        terminal = console.is_terminal(sys.stdout)
+        typer.echo(printable_lines(text.decode()) if terminal else text, nl=False)
         return
     try:
         write_atomic(output, text)

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import errno
 import io
+import logging
 import os
 import sys
 from typing import Any, TextIO
 
+from senn_cli.cli.words import printable_lines
 from senn_cli.errors import OutputError
 
 
@@ -41,12 +43,25 @@ class _Descriptor(io.FileIO):
             raise OutputError(f"standard output cannot be written: {why}", gone=gone) from error
 
 
+class _Printable(logging.Formatter):
+    """Messages quote files and paths."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The message, without anything that could steer a terminal."""
+        return printable_lines(super().format(record))
+
+
 def secure() -> None:
-    """Replaces `sys.stdout` and `sys.stderr` by streams that keep the rules above."""
+    """Replaces `sys.stdout` and `sys.stderr` by streams that keep the rules above.
+
+    What is logged where nobody has set up logging goes to standard error as `printable` text.
+    """
     for number in (0, 1, 2):
         _require_open(number)
     sys.stdout = _stream(1, sys.stdout, lenient=False)
     sys.stderr = _stream(2, sys.stderr, lenient=True)
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(_Printable())
 
 
 def _require_open(number: int) -> None:

@@ -60,7 +60,7 @@ def validate(
                 for warning in warnings:
                     typer.echo(f"{printable(path)}: warning: {warning}", err=True)
     if as_json:
-        typer.echo(json.dumps(results, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(results, indent=2, ensure_ascii=True))
         if failed:
             raise typer.Exit(2)
     elif failed:

@@ -146,7 +146,7 @@ class RunDirectory:
 
     def _claim(self) -> RunDirectory:
         # Of two processes that found the directory empty, only one can make this file.
-        self.metrics_path.open("x").close()
+        self.metrics_path.open("xb").close()
         return self
 
     @property

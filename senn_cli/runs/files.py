@@ -50,7 +50,7 @@ def why_not_writable(directory: Path) -> str | None:
         return f"{place} is not a directory"
     probe = place / f".senn-probe-{os.getpid()}-{secrets.token_hex(3)}"
     try:
-        probe.open("x").close()
+        probe.open("xb").close()
         probe.unlink()
     except OSError as error:
         return f"{place}: {error.strerror or error}"

@@ -98,8 +98,8 @@ class Holder:
 def _process(pid: int) -> tuple[str, str] | None:
     """State letter and start of a process, or None where the system does not tell."""
     try:
-        line = (PROC / str(pid) / "stat").read_text(errors="replace")
-        boot = (PROC / "sys/kernel/random/boot_id").read_text().strip()
+        line = (PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+        boot = (PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:  # no such place, or one that hides the processes of other users
         return None
     # The second field is the program's name in parentheses, which may itself hold ") ".

@@ -126,7 +126,7 @@ class Trainer:
         """
         table, step = self.timetable, self.step
         rate = Rate(step)
-        if step == 0:
+        if step == 0 and not outputs.interrupted():
             self._look()  # the first step may need the curvature
         if self.memory.pending and not self.exhausted:
             self._grow(outputs)
@@ -328,8 +328,8 @@ class Trainer:
 
     def _diverged(self, step: int) -> NoReturn:
         name = FAULTS[int(self.progress.fault)]
+        damped = " or raise optimizer.damping" if self.optimizer.solver is not None else ""
         raise DivergedError(
             f"{name} at step {step + 1} is not finite or has exploded (limit {self.limit:g})",
-            hint="lower optimizer.learning_rate or raise optimizer.damping; the weights of "
-            f"step {step} are kept",
+            hint=f"lower optimizer.learning_rate{damped}; the weights of step {step} are kept",
         )

@@ -44,6 +44,7 @@ class Ledger:
         self.compiled: dict[str, int] = {}
         self.cache_hits = 0
         self.earlier = 0.0  # seconds of the run before this process
+        self.closed = False  # nothing that is not begun will be compiled ahead
         self._stack: list[tuple[str, str]] = []
         self._called_off: Callable[[], bool] = lambda: False
         self._since = self.started
@@ -139,6 +140,9 @@ class Program:
         shapes = [a if i in self.static else jax.tree.map(_shape_of, a) for i, a in enumerate(args)]
 
         def work() -> None:
+            if self.ledger.closed:
+                promised.cancel()
+                return
             try:
                 promised.set_result(compiled(self._jitted.lower(*shapes)))
             except BaseException as error:

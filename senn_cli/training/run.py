@@ -190,6 +190,7 @@ def _train(
         trackers.end(run.summary)
         raise
     if not trainer.finished:
+        trainer.ledger.closed = True
         saver.save(trainer.moment, wait=True)
         saver.close()
         if interruption.requested is not None:

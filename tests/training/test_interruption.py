@@ -24,20 +24,18 @@ CODES = [
 ]
 
 PROGRAM = """
-import hashlib, os, signal, sys, threading, time
+import hashlib, os, signal, sys, time
 from senn_cli.training.interruption import Interruption
 
 def give_back():
     os.write(1, b"given back\\n")
     {give_back}
 
-def tell():
-    while not interruption.requested:
-        time.sleep(0.001)  # between two looks
+def heard():
     os.write(1, b"heard\\n")
+    {heard}
 
-with Interruption(give_back, together={together}) as interruption:
-    threading.Thread(target=tell, daemon=True).start()
+with Interruption(give_back, heard, together={together}) as interruption:
     print("ready", flush=True)
     {busy}
     print(interruption.requested, flush=True)
@@ -48,9 +46,12 @@ WAIT = "while True: time.sleep(1)"  # only a signal ends this
 COMPILE = 'hashlib.pbkdf2_hmac("sha256", b"a", b"b", {rounds})'
 
 
-def start(busy: str, give_back: str = "pass", together: float = 0.0) -> subprocess.Popen[str]:
+def start(
+    busy: str, give_back: str = "pass", together: float = 0.0, heard: str = "pass"
+) -> subprocess.Popen[str]:
+    program = PROGRAM.format(busy=busy, give_back=give_back, together=together, heard=heard)
     process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM.format(busy=busy, give_back=give_back, together=together)],
+        [sys.executable, "-c", program],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -256,3 +257,18 @@ def test_outside_of_the_main_thread_nothing_happens() -> None:
     thread.join()
     assert seen == [(True, None, threads + 1)]
     assert handlers() == before
+
+
+def test_an_answer_that_cannot_be_given_does_not_keep_the_process() -> None:
+    process = start(WAIT, heard="time.sleep(600)")
+    interrupted_twice(process, signal.SIGINT, signal.SIGINT)
+    assert process.returncode == 130
+
+
+def test_the_answer_comes_during_a_call_that_never_returns_to_python() -> None:
+    process = start(COMPILE.format(rounds=10**9))  # minutes, as a compilation may take
+    process.send_signal(signal.SIGINT)
+    assert told(process) == "heard"
+    assert process.poll() is None
+    process.kill()
+    process.communicate(timeout=LIMIT)
