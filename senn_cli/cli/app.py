@@ -32,7 +32,7 @@ from senn_cli.cli import (
 )
 from senn_cli.cli.help import Verb, Verbs
 from senn_cli.cli.words import printable_lines
-from senn_cli.errors import OutputError, SennError
+from senn_cli.errors import OutputError, SennError, UsageError
 
 
 @contextmanager
@@ -45,6 +45,14 @@ def _printable_usage() -> Iterator[None]:
         if hasattr(error, "format_message") and isinstance(getattr(error, "message", None), str):
             error.message = printable_lines(error.message)  # type: ignore[attr-defined]
         raise
+
+
+def _unnameable(error: UnicodeEncodeError) -> UsageError:
+    """A path with letters that the locale's encoding lacks."""
+    return UsageError(
+        f"{error.object} cannot be named in this locale, whose encoding is {error.encoding}",
+        hint="Set the environment variable PYTHONUTF8=1, or LC_ALL=C.UTF-8.",
+    )
 
 
 class _Group(Verbs):
@@ -79,6 +87,12 @@ class _Group(Verbs):
         except SennError as error:
             console.show_error(error)
             raise typer.Exit(error.exit_code) from error
+        except UnicodeEncodeError as error:
+            # A path that a file of UTF-8 names, where paths are not UTF-8. Elsewhere it is a bug.
+            if error.encoding != sys.getfilesystemencoding() or error.encoding == "utf-8":
+                raise
+            console.show_error(_unnameable(error))
+            raise typer.Exit(UsageError.exit_code) from error
         except KeyboardInterrupt:
             console.stderr().print("Interrupted.")
             raise typer.Exit(130) from None
