@@ -106,9 +106,32 @@ def test_an_error_is_one_panel_on_stderr() -> None:
     assert lines[-1].startswith("╰")
 
 
+def test_no_cell_of_a_table_steers_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    console.stdout().print(console.table(["a\x1b[1m"], [["b\x1b[2J"]]))
+    assert "\x1b" not in capsys.readouterr().out
+
+
 def test_long_lines_are_not_wrapped_in_a_log() -> None:
     message = "dir/" * 60 + "s.yaml:3: key should be a number"
     assert message in runner.invoke(failing(SpecError(message)), ["fail"]).stderr
+
+
+def test_no_text_of_an_error_steers_the_terminal() -> None:
+    error = SennError("cell \x1b[31m\nsecond\r", title="Kind\x1b[2J", hint="see \x9b2J")
+    result = runner.invoke(failing(error), ["fail"])
+    assert not set(result.stderr) & {"\x1b", "\r", "\x9b"}
+    lines = [line.strip("│ ") for line in result.stderr.splitlines()]
+    assert lines[1:-1] == ["cell ?[31m", "second?", "", "see ?2J"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["\x1b[2Jx"], ["--\x1b[2J"], ["train", "s", "--seed", "\x1b[2J"], ["train", "\x1b["]],
+)
+def test_no_argument_steers_the_terminal(arguments: list[str]) -> None:
+    result = runner.invoke(app, arguments)
+    assert result.exit_code == 2
+    assert "\x1b" not in result.output
 
 
 def test_a_bug_is_not_hidden() -> None:

@@ -127,3 +127,14 @@ def test_an_encoding_that_lacks_letters(place: Path) -> None:
     )
     expected = "größe \\u5b57\n".encode("cp1252")
     assert (result.returncode, result.stdout, result.stderr) == (0, expected, expected)
+
+
+def test_what_is_logged_steers_no_terminal() -> None:
+    code = (
+        "from senn_cli.cli.streams import secure\n"
+        "secure()\n"
+        "import logging\n"
+        "logging.getLogger('senn_cli').warning('a\\x1b[2Jb')\n"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert result.stderr == b"a?[2Jb\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from senn_cli.errors import RunError, UsageError
-from senn_cli.runs.directory import RunDirectory
+from senn_cli.runs.directory import RunDirectory, how_to_go_on
 from tests.waiting import LIMIT
 
 
@@ -169,3 +169,12 @@ def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(RunError, match=message):
         run.write_summary({})
     assert run.summary() is None
+
+
+def test_what_goes_on_with_a_run_is_advised_where_it_can(tmp_path: Path) -> None:
+    run = tmp_path / "a run"
+    run.mkdir()
+    assert f"{run / 'spec.yaml'} is missing" in how_to_go_on(run)
+    assert f"--print-spec > '{run / 'spec.yaml'}'`" in how_to_go_on(run)
+    (run / "spec.yaml").touch()
+    assert how_to_go_on(run) == f"Go on with: senn resume '{run}'"

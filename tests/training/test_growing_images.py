@@ -129,6 +129,8 @@ def test_a_pruning_tells_what_it_was_to_do_and_what_it_did(reference: Reference)
     for event in pruned:
         assert math.isfinite(event["predicted_change"]) and math.isfinite(event["realised_change"])
         assert "predicted_gain" not in event
+        change = event["loss_after"] - event["loss_before"]  # both are told in the round's line
+        assert change == pytest.approx(event["realised_change"])
     # No other edit changes the function, and none claims to.
     for event in reference.events:
         if event["edit"] != "prune_neurons":

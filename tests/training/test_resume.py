@@ -18,6 +18,7 @@ from senn_cli.errors import InterruptedRun, UsageError
 from senn_cli.runs.checkpoints import CheckpointStore
 from senn_cli.runs.jsonl import read_rows
 from senn_cli.runs.keep import KeepRules
+from senn_cli.spec import dump_spec, parse_spec
 from senn_cli.training.run import Run
 from tests.resuming import (
     DIGITS,
@@ -210,6 +211,30 @@ def test_control_c_before_the_first_step(warm: Reference, tmp_path: Path) -> Non
         go(warm.text, path, listener=Heard(at=("evaluate", 1), number=signal.SIGINT))
     assert caught.value.exit_code == 130
     assert caught.value.hint == f"Go on with: senn resume {path}"
+    resume(path)
+    check_same(path, warm.path)
+
+
+def test_a_spec_that_was_deleted_meanwhile_is_named_and_no_resume_advised(
+    warm: Reference, tmp_path: Path
+) -> None:
+    path = tmp_path / "run"
+
+    class Deletes(Heard):
+        def phase(self, name: str, what: str = "") -> None:
+            super().phase(name, what)
+            if self.at == (name, self.entered[name]):
+                (path / "spec.yaml").unlink()
+
+    with pytest.raises(InterruptedRun) as caught:
+        go(warm.text, path, listener=Deletes(at=("train", 3)))
+    hint = caught.value.hint or ""
+    assert hint.startswith(f"{path / 'spec.yaml'} is missing")
+    assert f"`senn train SPEC --print-spec > {path / 'spec.yaml'}`" in hint
+    with pytest.raises(UsageError, match="is not a run directory"):
+        resume(path)
+    # What is advised works.
+    (path / "spec.yaml").write_text(dump_spec(parse_spec(warm.text)), encoding="utf-8")
     resume(path)
     check_same(path, warm.path)
 

@@ -331,6 +331,10 @@ def test_a_learning_rate_that_is_far_too_large(tmp_path: Path, optimizer: str) -
     with pytest.raises(DivergedError) as caught:
         go(SMALL, tmp_path, f"optimizer={optimizer}", "training.epochs=20")
     assert check_diverged(caught.value, tmp_path) >= 2
+    # What is advised is what the optimizer has.
+    assert caught.value.hint is not None
+    assert caught.value.hint.startswith("lower optimizer.learning_rate")
+    assert ("optimizer.damping" in caught.value.hint) is natural
 
 
 @pytest.mark.parametrize("kind", ["adam", "natural_gradient"])

@@ -1,0 +1,47 @@
+"""About how many programs a run compiles, against what runs have compiled."""
+
+from __future__ import annotations
+
+import pytest
+
+from senn_cli.data.registry import load_dataset
+from senn_cli.spec import parse_spec
+from senn_cli.training.expected import expected_programs
+from senn_cli.training.plan import make_plan
+
+MOONS = "name: m\ndata: {source: moons, train: 100, test: 50, validation: 20}\n"
+SMALL = MOONS + "network: {kind: mlp, hidden: [3]}\n"
+
+
+def expected(text: str, *overrides: str) -> int:
+    spec = parse_spec(text, overrides=overrides)
+    dataset = load_dataset(spec.data, spec.seed)
+    validated = dataset.validation is not None
+    return expected_programs(spec, make_plan(spec, dataset).start, validated=validated)
+
+
+def test_without_growth_it_is_exact() -> None:
+    """A step, and the loss of every part; KFAC takes the inputs' spectrum, too."""
+    adam = ("optimizer={kind: adam}", "expansion={policy: none}")
+    assert expected(SMALL, *adam) == 4
+    assert expected(SMALL, *adam, "data.validation=0") == 3
+    assert expected(SMALL, "expansion={policy: none}") == 5
+
+
+def test_growth_within_a_capacity_compiles_one_round() -> None:
+    """The 17 that `specs/quickstart.yaml` compiles."""
+    growth = "expansion={max_hidden: 8}", "network.capacity={initial: [8]}"
+    assert expected(SMALL, *growth) == 17
+
+
+def test_another_capacity_compiles_all_again() -> None:
+    within = expected(SMALL, "expansion={max_hidden: 8}", "network.capacity={initial: [8]}")
+    once = expected(SMALL, "expansion={max_hidden: 12}", "network.capacity={initial: [8]}")
+    assert once == within + 3 + 12  # the losses of three parts, and a round
+
+
+@pytest.mark.parametrize("policy", ["none", "senn"])
+def test_a_densenet_is_counted_too(policy: str) -> None:
+    text = "name: d\ndata: digits\nnetwork: {kind: densenet, blocks: [[2], [2]]}\n"
+    found = expected(text, f"expansion={{policy: {policy}}}", "optimizer={kind: adam}")
+    assert (found == 5) if policy == "none" else (found > 7)
