@@ -191,7 +191,7 @@ def test_look_up_commands_import_no_jax(tmp_path: Path) -> None:
         "import sys\n"
         "from typer.testing import CliRunner\n"
         "from senn_cli.cli.app import app\n"
-        "heavy = {'jax', 'jaxlib', 'flax', 'optax', 'orbax', 'numpy', 'scipy', 'sklearn'}\n"
+        "heavy = {'jax', 'jaxlib', 'flax', 'optax', 'orbax', 'pandas', 'scipy', 'sklearn'}\n"
         "for arguments in (['--help'], ['--version'], ['validate', sys.argv[1]], ['schema'],\n"
         "                  ['new', '--list'], ['new', 'minimal']):\n"
         "    assert CliRunner().invoke(app, arguments).exit_code == 0, arguments\n"

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from senn_cli.cli.app import app
-from tests.handmade import row, run_directory
+from tests.handmade import checkpoint, row, run_directory
 
 
 def run(*arguments: str | Path) -> Result:
@@ -180,7 +180,7 @@ def test_what_is_wrong_is_said(runs: list[Path], tmp_path: Path) -> None:
     empty.mkdir()
     code, text = fault(runs[0], empty)
     assert (code, "there are no runs in it" in text) == (2, True)
-    code, text = fault(runs[0], runs[1] / "checkpoints" / "20")
+    code, text = fault(runs[0], checkpoint(runs[1], 20, [(3, 8), (2, 8)]))
     assert (code, "is a checkpoint" in text) == (2, True)
     errors = made(tmp_path / "mse", 0, 0.25, figure="mse")
     for more in ([], ["--json"]):

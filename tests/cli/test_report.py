@@ -92,7 +92,7 @@ def test_a_place_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_runs_that_are_none_or_named_twice(tmp_path: Path) -> None:
-    assert "does not exist" in refused(tmp_path / "none", code=1)
+    assert "does not exist" in refused(tmp_path / "none", code=2)
     run = grown_run(tmp_path / "r")
     assert "is named twice" in refused(run, run, code=2)
     assert refused(code=2)

@@ -46,10 +46,10 @@ def test_the_heading_tells_the_best_evaluation_and_why_a_run_ended(tmp_path: Pat
     best = {"metric": "train_loss", "step": 10, "value": 0.5}
     summary = {"status": "finished", "steps": 30, "best": best, "weights_step": 30}
     run = run_directory(tmp_path / "a", summary=summary, metrics=[row(30, [2])])
-    assert "best       train_loss 0.5 at step 10" in texts(sections.head(read_record(run)))
+    assert "best       train_loss 0.5 at step 10" in texts(sections.head(read_record(run), WIDE))
     end = event(30, [2], reason="stopped, as it should", end=best | {"restored": False})
     run = run_directory(tmp_path / "b", summary=summary, history=[end])
-    lines = texts(sections.head(read_record(run)))
+    lines = texts(sections.head(read_record(run), WIDE))
     assert "end        stopped, as it should" in lines
     assert not any(line.startswith("best ") for line in lines)
 
@@ -59,7 +59,7 @@ def test_the_result_is_left_out_before_the_end(tmp_path: Path) -> None:
     rows = [row(10, [2], train_loss=1.0), row(20, [2], train_loss=0.5)]
     run = run_directory(tmp_path, metrics=rows, summary=summary)
     assert "test       mse 0.25" in texts(sections.head(read_record(run), WIDE))
-    early = texts(sections.head(read_record(run, 10)))
+    early = texts(sections.head(read_record(run, 10), WIDE))
     assert not [line for line in early if line.startswith("test")]
     assert [line for line in early if "as of step 10; finished at step 20" in line]
     assert [line for line in early if line.startswith("step 10") and "loss 1" in line]
