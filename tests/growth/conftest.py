@@ -21,15 +21,6 @@ def double() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module")
-def quick_compilation() -> Iterator[None]:
-    """Programs that compile in half the time and run slower, for one module of small searches."""
-    before = jax.config.read("jax_disable_most_optimizations")
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", before)
-
-
 class Pass(NamedTuple):
     """`reads` with the constant in front, pre-activations and their gradients, map by map."""
 

@@ -476,7 +476,7 @@ OBSERVED: tuple[ConvEdit, ...] = (
 
 
 @pytest.fixture(scope="module")
-def looked(quick_compilation: None) -> Looked:
+def looked() -> Looked:
     return Looked()
 
 

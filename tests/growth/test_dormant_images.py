@@ -33,8 +33,6 @@ from senn_cli.training.tracking import (
 )
 from tests.densenets import architecture, random_parameters
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 NET = architecture((5, 5, 1), 2, [[(2, 3), (1, 2)], [(2, 3)]], bud=1)
 # No moving average: the inverses below are those of the moments as they are.
 TRACKING = Tracking(
@@ -274,7 +272,7 @@ _averaged = jax.jit(observe_step, static_argnums=(0, 1))
 
 
 @pytest.fixture(scope="module")
-def seen(quick_compilation: None) -> Seen:
+def seen() -> Seen:
     return Seen()
 
 

@@ -26,8 +26,6 @@ from senn_cli.training.network import capacity_edits
 from senn_cli.training.programs import Ledger
 from tests.views import view_of
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 WIDTH = WidthSearch("closed_form", 32, 4, 5, 8, 0.1, 10.0)
 DEPTH = DepthSearch("closed_form", 4, 2, 5, 0.1, 10.0, 0.01)
 SETTINGS = SennSettings(

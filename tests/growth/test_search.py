@@ -21,7 +21,7 @@ from senn_cli.growth.search import (
     whitening,
 )
 
-pytestmark = pytest.mark.usefixtures("double", "quick_compilation")
+pytestmark = pytest.mark.usefixtures("double")
 
 N, D, M, ROOM = 600, 5, 3, 4
 KEY = 7

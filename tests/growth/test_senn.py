@@ -26,8 +26,6 @@ from senn_cli.training.network import capacity_edits
 from senn_cli.training.programs import Ledger
 from tests.views import view_of
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 N, INPUTS, OUTPUTS = 400, 4, 2
 WIDTH = WidthSearch(
     method="closed_form",

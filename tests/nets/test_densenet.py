@@ -44,15 +44,6 @@ def _float64() -> Iterator[None]:
     yield from double()
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _quick_compilation() -> Iterator[None]:
-    """Many small networks, each run once or twice."""
-    before = jax.config.read("jax_disable_most_optimizations")
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", before)
-
-
 NET = architecture((8, 7, 2), 3, [[(3, 5), (2, 4)], [(2, 2), (3, 4)]], bud=2)
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from senn_cli.runs.environment import environment, git_commit, version_of
@@ -21,7 +22,7 @@ def test_what_it_tells(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     found = environment()
     assert found["python"] == platform.python_version()
     assert found["command"] == ["senn", "train", "a b.yaml"]
-    assert found["packages"]["numpy"] == sys.modules["numpy"].__version__
+    assert found["packages"]["numpy"] == np.__version__
     assert found["variables"]["XLA_FLAGS"] == "--some"
     assert found["directory"] == str(tmp_path)
     assert datetime.datetime.fromisoformat(found["time"]).tzinfo is not None

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -52,15 +51,6 @@ training: {epochs: 4, batch_size: 40, evaluate: {epochs: 2}}
 """
 
 
-@pytest.fixture(scope="module", autouse=True)
-def quick_compilation() -> Iterator[None]:
-    """Programs that compile in half the time and run slower."""
-    before = jax.config.read("jax_disable_most_optimizations")
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", before)
-
-
 @dataclass(frozen=True)
 class Reference:
     """A run that was never stopped, and what was compiled for it."""
@@ -82,9 +72,7 @@ class Reference:
 
 
 @pytest.fixture(scope="module")
-def reference(
-    tmp_path_factory: pytest.TempPathFactory, quick_compilation: None
-) -> Iterator[Reference]:
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reference]:
     executables: Executables = {}
     with shared_programs(executables):
         run = go(SPEC, tmp_path_factory.mktemp("growing") / "run")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -29,15 +28,6 @@ NET = architecture((5, 5, 1), 3, [[(2, 4)], [(2, 3), (2, 2)]], bud=2)
 RATE = 0.1
 SETTINGS = TrackSettings(damping=1e-2, moving_average=0.9, invert_every=1)
 TRACKING = Tracking(settings=SETTINGS, every=4, samples=16, stride=1, vectors=2, slow=0.1)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quick_compilation() -> Iterator[None]:
-    """Programs that compile in half the time and run slower."""
-    before = jax.config.read("jax_disable_most_optimizations")
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", before)
 
 
 step = jax.jit(image_step, static_argnums=(0, 1, 2))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -39,15 +38,6 @@ TRACKING = Tracking(
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module", autouse=True)
-def quick_compilation() -> Iterator[None]:
-    """Programs that compile in half the time and run slower."""
-    before = jax.config.read("jax_disable_most_optimizations")
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", before)
-
-
 def data(examples: int = 64) -> Arrays:
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((examples, 36)), rng.integers(0, 3, examples)
@@ -79,12 +69,12 @@ def looked(
 
 
 @pytest.fixture(scope="module")
-def small(quick_compilation: None) -> list[Tracked]:
+def small() -> list[Tracked]:
     return looked(NET, TRACKING, 3)
 
 
 @pytest.fixture(scope="module")
-def single(quick_compilation: None) -> Tracked:
+def single() -> Tracked:
     """All examples are the same, so that any sample of them is."""
     part = data(1)
     return looked(NET, TRACKING, 1, part)[0]
