@@ -24,7 +24,7 @@ CODES = [
 ]
 
 PROGRAM = """
-import hashlib, os, signal, sys, time
+import hashlib, os, signal, sys, threading, time
 from senn_cli.training.interruption import Interruption
 
 def give_back():
@@ -33,11 +33,14 @@ def give_back():
 
 def heard():
     os.write(1, b"heard\\n")
+    answered.set()
     {heard}
 
+answered = threading.Event()
 with Interruption(give_back, heard, together={together}) as interruption:
     print("ready", flush=True)
     {busy}
+    answered.wait()
     print(interruption.requested, flush=True)
 """
 
