@@ -50,7 +50,8 @@ class Model:
 
         Args:
           x: examples as the data set has them (pixels, not scaled inputs), or flattened ones; of
-            any type whose numbers are such examples.
+            any type whose numbers are such examples. Of a table the numbers that
+            `preprocessing.encoding.inputs` names: `city=Rome` is 1 or 0, NaN a missing value.
 
         Raises:
           ValueError: examples of another shape.

@@ -23,6 +23,7 @@ from senn_cli.runs.directory import RunDirectory, require_free
 from senn_cli.runs.files import write_atomic
 from senn_cli.runs.jsonl import dumps
 from senn_cli.spec import Duration, Spec, load_spec
+from senn_cli.training.columns import require_same_columns
 from senn_cli.training.destination import (
     adopted,
     destination,
@@ -105,6 +106,8 @@ def transfer_run(
 
     def network(dataset: Dataset, optimizer: Optimizer) -> Network:
         nonlocal fates
+        if settings.inputs == "keep":
+            require_same_columns(found.run, dataset)
         start, fates = compose(found, dataset, spec, optimizer)
         told(found, fates)
         return start
