@@ -13,6 +13,7 @@ import numpy as np
 
 from senn_cli.data.dataset import Array
 from senn_cli.errors import DataError
+from senn_cli.words import plural
 
 Fill = Literal["mean", "median", "most_frequent"]
 
@@ -99,8 +100,8 @@ class Encoding:
             if count:
                 first = next(name for n, name in enumerate(other.categories) if n in new)
                 yield (
-                    f"{count} of {len(x)} rows have a value of {own.name!r} that is not in the "
-                    f"training part, such as {first!r}; its inputs are 0 there"
+                    f"in {count} of {plural(len(x), 'row')} {own.name!r} has a value that is not "
+                    f"in the training part, such as {first!r}; its inputs are 0 there"
                 )
 
     def filled(self, x: Array) -> Array:

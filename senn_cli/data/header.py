@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from senn_cli.data.numerals import is_missing, number
+from senn_cli.words import plural
 
 _LOOKED_AT = 100
 
@@ -48,7 +49,8 @@ def recognise(rows: Sequence[Sequence[str]]) -> Head:
             1,
             classes,
             (
-                f"the first line is scikit-learn's: {first[0]} rows, {first[1]} features{named}; "
+                f"the first line is scikit-learn's: {plural(len(rest), 'row')}, "
+                f"{plural(len(rest[0]) - 1, 'feature')}{named}; "
                 f"columns are called x1 to x{len(rest[0])}",
             ),
         )

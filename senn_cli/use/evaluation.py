@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from senn_cli.data.dataset import Array, Dataset, Part
-from senn_cli.data.encoding import Encoding
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.data.registry import load_dataset
 from senn_cli.errors import DataError, RunError, UsageError
@@ -20,6 +19,7 @@ from senn_cli.spec import DataSpec, load_spec
 from senn_cli.spec.data import CsvSpec, NpzSpec
 from senn_cli.use.imported import DATA
 from senn_cli.use.measures import Classification, Regression, classification, regression
+from senn_cli.use.table_files import encoding_of, target_names
 from senn_cli.words import plural
 
 # Overrides that say where the same data lie; others may move examples between the parts.
@@ -68,18 +68,23 @@ def evaluate_run(
                 hint="The network is the run's. Another spec's data are taken by --data SPEC.",
             )
     model = load_model(run)
-    file = data if data is not None else RunDirectory.open(place_of(run).run).spec_path
+    own = RunDirectory.open(place_of(run).run).spec_path
+    file = data if data is not None else own
     spec = load_spec(file, overrides)
     if data is None:
         _require_data(run, spec.data)
-    dataset = load_dataset(spec.data, spec.seed, _encoding(spec.data, model.preprocessing))
+    trained = spec.data if data is None else load_spec(own).data
+    how, encoding = model.preprocessing, None
+    tables = isinstance(trained, CsvSpec) or how.encoding is not None
+    if isinstance(spec.data, CsvSpec) and tables:  # it is read as the run's table was
+        encoding = encoding_of(how, trained)
+    dataset = load_dataset(spec.data, spec.seed, encoding)
     part = dataset.parts.get(split)
     if part is None:
         raise UsageError(
             f"the data of {file} have no {split} part, only {' and '.join(dataset.parts)}",
             hint="Name one of them with --split.",
         )
-    how = model.preprocessing
     part = fitted(part, dataset, how, str(file))
     notes = dataset.notes if data is not None else _notes(dataset, how, overrides)
     return Evaluation(file, split, measure(model, part, target_names(spec.data, how)), notes)
@@ -95,11 +100,6 @@ def _require_data(run: Path, data: DataSpec) -> None:
         hint="Name data with --data SPEC, a file with a line such as `data: {source: npz, path: "
         f"test.npz, test: 0.9}}`, or put the arrays x and y into {expected}.",
     )
-
-
-def _encoding(data: DataSpec, how: Preprocessing) -> Encoding | None:
-    """How a table is read: as the run's was."""
-    return how.encoding if isinstance(data, CsvSpec) else None
 
 
 def measure(
@@ -164,15 +164,6 @@ def fitted(part: Part, dataset: Dataset, how: Preprocessing, where: str) -> Part
         )
     numbers = np.array([how.classes.index(name) for name in dataset.classes], np.int32)
     return Part(x, numbers[part.y], part.ids)
-
-
-def target_names(data: DataSpec, how: Preprocessing | None = None) -> tuple[str, ...] | None:
-    """The names of the targets of a run, or in a `data` section; None where they have none."""
-    if how is not None and how.encoding is not None:
-        return how.encoding.targets
-    if not isinstance(data, CsvSpec) or data.target is None:
-        return None
-    return tuple(map(str, data.target if isinstance(data.target, tuple) else (data.target,)))
 
 
 def _notes(dataset: Dataset, how: Preprocessing, overrides: Sequence[str]) -> tuple[str, ...]:

@@ -6,21 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from senn_cli.data.dataset import Array
-from senn_cli.data.encoding import Column, Encoding
 from senn_cli.data.preprocessing import Preprocessing
-from senn_cli.data.table import read_table
 from senn_cli.errors import DataError, UsageError
 from senn_cli.spec import DataSpec
 from senn_cli.spec.data import CsvSpec, NpzSpec
 from senn_cli.use.array_files import read_array
-from senn_cli.use.evaluation import target_names
 from senn_cli.use.examples import as_examples
 from senn_cli.use.image_files import SUFFIXES, files_below, read_images, require_images
-from senn_cli.use.table_files import columns_alone, read_rows
-from senn_cli.words import plural
+from senn_cli.use.table_files import encoding_of, read_rows
 
 IMAGES = 256
 """Images decoded at a time."""
@@ -74,36 +68,6 @@ def read_inputs(
             yield _given(path, _arrays(path, how, data, array))
         else:
             yield _table(path, how, data)
-
-
-def encoding_of(how: Preprocessing, data: DataSpec) -> Encoding:
-    """How the rows of a table become examples of a run.
-
-    Raises:
-      DataError: an older senn trained the run on a table, without keeping the names of its columns,
-        and the table is no longer there.
-    """
-    if how.encoding is not None:
-        return how.encoding
-    count = int(np.prod(how.shape, dtype=np.int64))
-    if not isinstance(data, CsvSpec):
-        return columns_alone(count)
-    targets = target_names(data) or ()
-    try:
-        table = read_table(data.path, data.delimiter, data.header)
-    except DataError as error:
-        raise DataError(
-            f"an older senn trained the run, which kept no names of columns, and its table cannot "
-            f"be read any more: {error.message}",
-            hint=f"put it back to {data.path}, or train anew",
-        ) from error
-    features = tuple(Column(name) for name in table.header if name not in targets)
-    if len(features) != count:
-        raise DataError(
-            f"{data.path} has {plural(len(features), 'column')} of features, but the run has "
-            f"{count}: it is not the table that the run learnt from"
-        )
-    return Encoding(features, targets)
 
 
 def _is_image(path: Path) -> bool:

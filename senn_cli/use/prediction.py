@@ -18,8 +18,8 @@ from senn_cli.model import load_model
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.network import place_of
 from senn_cli.spec import load_spec
-from senn_cli.use.evaluation import target_names
 from senn_cli.use.inputs import read_inputs
+from senn_cli.use.table_files import target_names
 
 
 @dataclass(frozen=True)

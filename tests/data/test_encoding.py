@@ -57,7 +57,9 @@ def test_categories_are_those_of_one_hot_encoder() -> None:
     assert encoding.inputs == ("a=q", "a=r", "b=no", "b=yes")
     (note,) = encoding.unknown(columns, other)
     count = int((other[:, 0] == 2).sum())
-    assert note.startswith(f"{count} of 30 rows have a value of 'a' that is not in the training")
+    assert note.startswith(
+        f"in {count} of 30 rows 'a' has a value that is not in the training part"
+    )
     assert "such as 's'" in note
 
 

@@ -36,7 +36,7 @@ def test_headers(text: str, names: tuple[str, ...] | None) -> None:
 def test_scikit_learns_first_line() -> None:
     found = recognise(rows("2,1,no,yes/5,0/6,1"))
     assert (found.names, found.skip, found.classes) == (None, 1, ("no", "yes"))
-    assert "2 rows, 1 features and the classes no, yes" in found.notes[0]
+    assert "2 rows, 1 feature and the classes no, yes" in found.notes[0]
     # Of another number of rows, or with text in the last column, it is a row like the others.
     assert recognise(rows("3,1/5,0/6,1")).skip == 0
     assert recognise(rows("1,1,a/5,x")).skip == 0

@@ -112,6 +112,25 @@ def test_columns_of_other_data_are_matched_by_name(kinds: Path, tmp_path: Path) 
     assert found[2].notes == ("other.csv: columns that the run does not use: 'more'",)
 
 
+def test_other_data_of_a_run_of_an_older_senn_are_matched_by_the_names_in_its_table(
+    tmp_path: Path,
+) -> None:
+    rows = [f"{i / 10},{10 + i / 20},{'sun' if i % 2 else 'ham'}" for i in range(20)]
+    (tmp_path / "table.csv").write_text("\n".join(["a,b,kind", *rows]))
+    run = made_run(tmp_path / "run", "{source: csv, path: table.csv, target: kind}")
+    path = run / "preprocessing.json"
+    stored = json.loads(path.read_text())
+    del stored["format"], stored["encoding"]
+    path.write_text(json.dumps({**stored, "dtype": "float32"}))
+    straight = evaluate_run(run, write_other(tmp_path, ["a,b,kind", *rows])).measures
+    turned = [",".join(row.split(",")[i] for i in (1, 2, 0)) for row in rows]
+    spec = write_other(tmp_path, ["b,kind,a", *turned])
+    assert evaluate_run(run, spec).measures == straight
+    (tmp_path / "table.csv").unlink()
+    with pytest.raises(DataError, match="an older senn trained the run, which kept no names"):
+        evaluate_run(run, spec)
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
@@ -140,7 +159,7 @@ def test_another_number_of_targets(line: Run, tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", x=np.ones((10, 2), np.float32), y=np.ones(10, np.float32))
     spec = tmp_path / "other.yaml"
     spec.write_text("data: {source: npz, path: a.npz, task: regression}\nnetwork: mlp\n")
-    with pytest.raises(DataError, match="1 targets an example, but the run has 2"):
+    with pytest.raises(DataError, match="1 target an example, but the run has 2"):
         evaluate_run(line.path, spec)
 
 

@@ -107,7 +107,7 @@ def test_a_run_of_an_older_senn_finds_the_names_in_its_table_or_refuses(tmp_path
     with pytest.raises(DataError, match="kept no names of columns, and its table cannot be read"):
         predict_files(run, [moved])
     without(table(tmp_path / "table.csv"), "near", "far", "b")
-    with pytest.raises(DataError, match="has 1 columns of features, but the run has 2"):
+    with pytest.raises(DataError, match="has 1 column of features, but the run has 2"):
         predict_files(run, [moved])
 
 

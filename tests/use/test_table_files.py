@@ -51,7 +51,7 @@ def test_categories_gaps_and_what_training_did_not_know(tmp_path: Path) -> None:
     nan = np.nan
     np.testing.assert_array_equal(values, [[0, 1, 1], [0, 0, nan], [nan, nan, 3]])
     assert notes[0] == (
-        "t.csv: 1 of 3 rows have a value of 'city' that is not in the training part, such as "
+        "t.csv: in 1 of 3 rows 'city' has a value that is not in the training part, such as "
         "'bern'; its inputs are 0 there"
     )
     assert notes[1].startswith("missing values are filled: 1 in 'city' (the first at ")

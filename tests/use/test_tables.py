@@ -192,7 +192,8 @@ def test_a_category_that_training_did_not_know_is_told(
     path.write_text("Port,Sex,Age,Fare,Alone\nQueenstown,male,,7,true\n")
     found = predict_files(titanic[0].path, [path])
     assert any(
-        "'Port' that is not in the training part, such as 'Queenstown'" in n for n in found.notes
+        "'Port' has a value that is not in the training part, such as 'Queenstown'" in n
+        for n in found.notes
     )
     model = load_model(titanic[0].path)
     np.testing.assert_array_equal(found.answers, model(np.array([[0, 1, np.nan, 7, 0, 1, 0, 0]])))
