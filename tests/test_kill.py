@@ -153,6 +153,7 @@ def test_stopped_by_a_signal_in_every_phase(
         child.go_on()
         assert child.wait() == (130 if number == INT else 75)
         assert child.out == ""
+        assert "; again to quit now\n" in child.err
         step = store_of(run).steps()[-1]
         assert f"stopped at step {step}; the run so far is in {run}" in child.err
         assert f"Go on with: senn resume {run}" in child.err

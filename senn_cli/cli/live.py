@@ -96,10 +96,16 @@ class Terminal:
         self._open()
 
     def phase(self, name: str, what: str = "") -> None:
-        """Shows what the run is doing."""
+        """Shows what the run is doing.
+
+        Nothing is redrawn yet during the import, where a signal ends the process at once: it would
+        leave the terminal without its cursor.
+        """
         self._doing.phase(name, what)
         self._remaining.phase(name)
-        if not self._closed:
+        if name == "import":
+            self._print(self._doing.words, style="dim")
+        elif not self._closed:
             self._open()
 
     def step(self, step: int) -> None:

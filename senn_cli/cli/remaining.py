@@ -9,17 +9,20 @@ EPOCHS, SECONDS = 2, 5.0
 """What has to be trained before there is an estimate: so many epochs, or so many seconds."""
 
 RISE = 0.5
-"""Seconds by which the time left may rise in a second: a slow round is not a slow run."""
+"""Seconds by which the time left may rise in a second: a slow moment is not a slow run."""
+
+UNCOUNTED = ("score", "surgery", "compile")
+"""Phases of growth and of compilation: early, slow, and over long before the run is."""
 
 POINTS = 1000
 """About how many points of a run are remembered."""
 
 
 class Remaining:
-    """The seconds left of a run's training, without those that compilations will take.
+    """The seconds left of a run's training, evaluations and saves included.
 
-    The pace is that of the second half of the steps so far, growth rounds and evaluations included:
-    the network has grown since the first ones.
+    Growth rounds and compilations are left out: how many are to come, nobody knows. The pace is
+    that of the second half of the steps so far: the network has grown since the first ones.
 
     Args:
       clock: seconds that only ever increase.
@@ -27,7 +30,7 @@ class Remaining:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._since, self._worked, self._compiling = clock(), 0.0, False
+        self._since, self._worked, self._counts = clock(), 0.0, True
         self._total: int | None = None
         self._per_epoch = 1
         self._points: list[tuple[int, float]] = []
@@ -39,9 +42,9 @@ class Remaining:
         self._points, self._shown = [(step, self._seconds())], None
 
     def phase(self, name: str) -> None:
-        """The run enters a phase: the seconds of `compile` are not counted."""
+        """The run enters a phase, which counts or not."""
         self._worked, self._since = self._seconds(), self._clock()
-        self._compiling = name == "compile"
+        self._counts = name not in UNCOUNTED
 
     def reached(self, step: int) -> None:
         """Training has come to `step`."""
@@ -61,8 +64,8 @@ class Remaining:
         return estimate
 
     def _seconds(self) -> float:
-        """Seconds so far that were no compilation."""
-        return self._worked + (0.0 if self._compiling else self._clock() - self._since)
+        """Seconds so far that count."""
+        return self._worked + (self._clock() - self._since if self._counts else 0.0)
 
     def _estimate(self) -> float | None:
         if self._total is None or len(self._points) < 2:

@@ -80,10 +80,11 @@ class Interruption:
         together: float = 0.1,
     ) -> None:
         self.requested: int | None = None
-        self._give_back, self._heard = give_back, heard
+        self._give_back = give_back
         self._together = together
         self._old: dict[int, Any] = {}
         self._close: Callable[[], None] | None = None
+        self._answer = threading.Thread(target=heard, name="senn-answer", daemon=True)
 
     @property
     def exit_code(self) -> int | None:
@@ -106,6 +107,8 @@ class Interruption:
             signal.set_wakeup_fd(descriptor)
             writer.close()  # ends the thread
             watcher.join()
+            if self._answer.is_alive():  # so that it comes before what is said at the end
+                self._answer.join(_LAST_WORDS)
             reader.close()
 
         self._close = close
@@ -147,7 +150,7 @@ class Interruption:
                 first = now
                 self._handle(number, None)
                 # A thread of its own, as a terminal may not take the answer.
-                threading.Thread(target=self._heard, name="senn-answer", daemon=True).start()
+                self._answer.start()
             elif now - first > self._together:
                 self._quit(exit_code(number))
 

@@ -120,11 +120,14 @@ def test_the_live_view_fits_its_terminal(width: int) -> None:
 
 
 def test_the_live_view_tells_everything() -> None:
-    console, _ = terminal(80)
+    console, file = terminal(80)
     clock = Clock()
     view = Terminal(console, clock=clock, refresh=0)
     view.phase("import")
-    assert drawn(view, 80) == ["importing JAX"]
+    assert "importing JAX" in file.getvalue()
+    assert not view._live.is_started  # a signal may end the process, which has hidden no cursor
+    view.phase("data")
+    assert drawn(view, 80) == ["loading the data"]
     view.start(START)
     view.phase("train")
     clock.time += 10

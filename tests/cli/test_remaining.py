@@ -22,15 +22,16 @@ def train(made: Remaining, clock: Clock, step: int, seconds: float) -> None:
     made.reached(step)
 
 
-def test_compilations_do_not_count() -> None:
+@pytest.mark.parametrize("phase", ["compile", "score", "surgery"])
+def test_training_alone_counts(phase: str) -> None:
     clock = Clock()
     made = remaining(clock)
     train(made, clock, 50, 1.0)
-    made.phase("compile")
+    made.phase(phase)
     clock.time += 300
     train(made, clock, 100, 1.0)
     assert made.left() == pytest.approx(18.0)
-    made.phase("compile")
+    made.phase(phase)
     clock.time += 300
     assert made.left() == pytest.approx(18.0)
 
@@ -103,14 +104,14 @@ def test_the_pace_is_that_of_the_second_half() -> None:
     assert made._estimate() == pytest.approx(36.0)
 
 
-def test_a_slow_round_makes_no_jump() -> None:
+def test_a_slow_moment_makes_no_jump() -> None:
     clock = Clock()
     made = remaining(clock)
     shown: list[float] = []
     for step in range(10, 1001, 10):
         made.phase("train")
         if step == 300:  # everything stands still for two minutes
-            made.phase("score")
+            made.phase("evaluate")
             for _ in range(120):
                 clock.time += 1
                 shown.append(made.left() or 0.0)
@@ -121,7 +122,7 @@ def test_a_slow_round_makes_no_jump() -> None:
     rises = [now - before for before, now in pairwise(shown)]
     assert max(rises) <= RISE + 1e-9  # a second has passed between two
     assert shown[0] == pytest.approx(98.0)
-    # Half of the steps later the round has left the window, and the truth is shown.
+    # Half of the steps later it has left the window, and the truth is shown.
     assert shown[-1 - 10] == pytest.approx(10.0, rel=0.15)
     assert max(shown) < 160
 
