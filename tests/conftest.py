@@ -68,6 +68,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(config.stash[_CACHE], ignore_errors=True)
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Has ids name bytes by their argument, as packed ones hold the moment of their packing."""
+    return argname if isinstance(val, bytes) else None
+
+
 def _has_flag(flag: str) -> bool:
     """Whether the installed XLA knows a flag; with one that it does not know it aborts."""
     code = "from jaxlib import xla_client; xla_client.make_cpu_client()"

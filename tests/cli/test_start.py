@@ -19,7 +19,7 @@ STUCK = """\
 import pathlib, time
 pathlib.Path("importing").touch()
 while True:
-    time.sleep(0.01)
+    time.sleep(0.01)  # for ever
 """
 
 

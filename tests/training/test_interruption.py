@@ -263,7 +263,7 @@ def test_outside_of_the_main_thread_nothing_happens() -> None:
 
 
 def test_an_answer_that_cannot_be_given_does_not_keep_the_process() -> None:
-    process = start(WAIT, heard="time.sleep(600)")
+    process = start(WAIT, heard=f"time.sleep({5 * LIMIT})")  # it keeps the thread that answers
     interrupted_twice(process, signal.SIGINT, signal.SIGINT)
     assert process.returncode == 130
 
