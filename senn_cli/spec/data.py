@@ -112,11 +112,19 @@ def _is_column(value: Any) -> bool:
 
 
 def _some_columns(value: Any) -> Any:
-    if value == "auto" or value is None:
+    if value is None:
         return value
     if not isinstance(value, list | tuple):
         raise fault(f"should be a list of columns, found {describe(value)}")
     return _columns(value) if value else ()
+
+
+def _categories(value: Any) -> Any:
+    if value == "auto":
+        return value
+    if not isinstance(value, list | tuple):
+        raise fault(f"should be auto or a list of columns, found {describe(value)}")
+    return _some_columns(value)
 
 
 def _header(value: Any) -> Any:
@@ -131,15 +139,17 @@ def _delimiter(value: Any) -> Any:
     raise fault(f"should be auto or a single character, found {describe(value)}")
 
 
-_Column = str | Annotated[int, Field(ge=1, le=10**6)]
+_Column = Annotated[str, Field(min_length=1)] | Annotated[int, Field(ge=1, le=10**6)]
 _Columns = Annotated[tuple[_Column, ...], BeforeValidator(_some_columns)]
+_Categories = Annotated[Literal["auto"] | tuple[_Column, ...], BeforeValidator(_categories)]
+_Targets = _Column | Annotated[tuple[_Column, ...], Field(min_length=1)]
 
 
 class CsvSpec(Numbers, _Own):
     """The user's own table, with one or more columns to predict."""
 
     source: Literal["csv"] = Field(description="A table as text; it may be compressed by gzip.")
-    target: Annotated[_Column | tuple[_Column, ...], BeforeValidator(_columns)] | None = Field(
+    target: Annotated[_Targets, BeforeValidator(_columns)] | None = Field(
         default=None,
         description="The column of the targets by its name or its number from 1, or a list of "
         "columns; the others are inputs. By default the last one where the table has no header.",
@@ -152,7 +162,7 @@ class CsvSpec(Numbers, _Own):
         default=(),
         description="Columns that are not learned from, by name or number, such as `[Name, Id]`.",
     )
-    categories: Literal["auto"] | _Columns = Field(
+    categories: _Categories = Field(
         default="auto",
         description="The columns whose values are categories, each of which becomes an input of 0 "
         "or 1; all others must be numbers. `auto` for those with text. Categories are those of the "
@@ -173,7 +183,10 @@ class CsvSpec(Numbers, _Own):
         "skipped); none where nothing does, so that they are called x1, x2 and so on; `auto` looks "
         "at the first line.",
     )
-    delimiter: Annotated[str, BeforeValidator(_delimiter)] = Field(
+    delimiter: Annotated[
+        Literal["auto"] | Annotated[str, Field(min_length=1, max_length=1)],
+        BeforeValidator(_delimiter),
+    ] = Field(
         default="auto",
         description='The character between two columns; a tab is written "\\t", and a space stands '
         "for any number of blanks. `auto` finds out.",
