@@ -132,7 +132,7 @@ def check_same(path: Path, reference: Path) -> None:
     assert store_of(path).steps()[-1] == summary["steps"]
     last, wanted = (document(run, summary["steps"]) for run in (path, reference))
     assert last["arrays"] == wanted["arrays"]
-    for key in ("architecture", "growth", "seed", "data", "limit"):
+    for key in ("architecture", "growth", "best", "seed", "data", "limit"):
         assert last["meta"][key] == wanted["meta"][key]
 
 

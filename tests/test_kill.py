@@ -15,11 +15,14 @@ from pathlib import Path
 
 import pytest
 
+from senn_cli.runs import layout
 from tests.forking import Child, Server
 from tests.resuming import DIGITS, MOONS, SMALL, check_same, document, rows, store_of
 from tests.waiting import LIMIT, wait_until
 
 EVERY_STEP = "checkpoints={every: {steps: 1}, keep: 2}"
+BEST = "training: {stop: {metric: validation_loss, patience: null}, "
+"""In place of what begins the section: the runs end with the network of their best evaluation."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,9 @@ class Place:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     path = tmp_path_factory.mktemp("processes")
     for name, text in (("digits", DIGITS), ("moons", MOONS), ("small", SMALL)):
-        (path / f"{name}.yaml").write_text(text, encoding="utf-8")
+        assert "training: {" in text
+        watched = text.replace("training: {", BEST)
+        (path / f"{name}.yaml").write_text(watched, encoding="utf-8")
     with Server(path / "processes") as server:
         yield Place(path, server)
 
@@ -103,7 +108,10 @@ def killed_until_finished(
             break  # it had come to its end before
         done += 1
         for step in store_of(run).steps():  # what counts as complete is complete
-            assert document(run, step)["step"] == step
+            found = document(run, step)
+            assert found["step"] == step
+            best = found["meta"]["best"]["step"]  # and so is the best network of its time
+            assert best is None or best in layout.complete_steps(run / layout.BEST)
     code, child = place.server.run("resume", run, "-q")
     assert code == 0, child.err
     check_same(run, place.reference(name))
