@@ -10,6 +10,10 @@ def escaped(text: str) -> str:
     )
 
 
+MISFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What reading JSON or YAML raises where its values have another form than was written."""
+
+
 class SennError(Exception):
     """An error with a readable message, which the command line shows as a panel.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +13,7 @@ import numpy as np
 
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.data.targets import as_uint8
-from senn_cli.errors import RunError
+from senn_cli.errors import MISFORMED, RunError
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture
 from senn_cli.runs import layout
@@ -122,14 +123,15 @@ def load_model(path: Path) -> Model:
         )
     try:
         preprocessing = Preprocessing.from_json(value)
-    except (KeyError, TypeError, ValueError) as error:
+    except MISFORMED as error:
         raise RunError(f"{directory.preprocessing_path} is damaged: {error}") from error
     if not place.path.is_dir():
         saved = layout.complete_steps(directory.path / layout.CHECKPOINTS)
-        newest = f", or name a checkpoint: {directory.path / layout.CHECKPOINTS}/{saved[-1]}"
+        newest = f"{directory.path / layout.CHECKPOINTS}/{saved[-1]}" if saved else ""
+        other = f", or name a checkpoint: {newest}" if saved else ""
         raise RunError(
             f"{directory.path} has no final weights: the run has not ended",
-            hint=f"Finish it with: senn resume {place.run}{newest if saved else ''}",
+            hint=f"Finish it with: senn resume {place.run}{other}",
         )
     architecture, params = read_network(place)
     model = Model(architecture.compact(), compact(params, architecture), preprocessing)
@@ -141,7 +143,7 @@ def load_model(path: Path) -> Model:
 
 def mismatch(architecture: AnyArchitecture, preprocessing: Preprocessing) -> str | None:
     """Why this network cannot be fed in this way, or None where it can."""
-    size = int(np.prod(preprocessing.shape, dtype=np.int64))
+    size = math.prod(preprocessing.shape)
     if size != architecture.inputs:
         return (
             f"an example has {plural(size, 'number')}, the network "

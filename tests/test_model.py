@@ -171,3 +171,36 @@ def test_a_run_that_has_not_ended_and_one_without_preprocessing_are_told_apart(
         senn_cli.load(copy)
     with pytest.raises(UsageError, match="not a run directory"):
         senn_cli.load(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize(
+    ("file", "at", "value"),
+    [
+        ("preprocessing.json", "shape", [10**400]),
+        ("preprocessing.json", "shift", [10**400]),
+        ("preprocessing.json", "scale", {"a": 1}),
+        ("preprocessing.json", "classes", 5),
+        ("preprocessing.json", "encoding", {"a": 1}),
+        ("preprocessing.json", "dtype", "float33"),
+        ("weights/architecture.json", "outputs", 1e99),
+        ("weights/architecture.json", "inputs", 2**53),
+        ("weights/architecture.json", "hidden", [[]]),
+    ],
+)
+def test_edited_values_are_an_error_that_names_the_file(
+    tmp_path: Path, file: str, at: str, value: object
+) -> None:
+    run = made_run(tmp_path / "run")
+    content = json.loads((run / file).read_text())
+    content.get("architecture", content)[at] = value
+    (run / file).write_text(json.dumps(content))
+    with pytest.raises(RunError, match=file.rpartition("/")[2]):
+        senn_cli.load(run)
+
+
+def test_a_run_without_weights_and_checkpoints_says_how_to_finish_it(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "run")
+    shutil.rmtree(run / "weights")
+    with pytest.raises(RunError, match="has no final weights: the run has not ended") as caught:
+        senn_cli.load(run)
+    assert caught.value.hint == f"Finish it with: senn resume {run}"

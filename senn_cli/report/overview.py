@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
-from senn_cli.errors import RunError
+from senn_cli.errors import MISFORMED, RunError
 from senn_cli.nets.architecture import Layer
 from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture, Wiring
 from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json
@@ -180,7 +180,7 @@ def _candidates(record: Record) -> list[tuple[Literal["checkpoint", "weights"], 
         found.append(("weights", architecture_from_json(value)))
     except (FileNotFoundError, NotADirectoryError):
         pass
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, *MISFORMED) as error:
         raise RunError(f"{weights} is damaged: {error}") from error
     return found
 

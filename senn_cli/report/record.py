@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from senn_cli.errors import RunError, UsageError
+from senn_cli.errors import MISFORMED, RunError, UsageError
 from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json
 from senn_cli.runs import layout
 from senn_cli.runs.directory import RunDirectory
@@ -213,7 +213,7 @@ def _architecture_in(checkpoint: Path) -> AnyArchitecture:
     document = read_document(path, int(checkpoint.name))
     try:
         return architecture_from_json(document["meta"]["architecture"])
-    except (KeyError, TypeError, ValueError) as error:
+    except MISFORMED as error:
         raise RunError(f"{path}: the architecture is damaged: {error}") from error
 
 

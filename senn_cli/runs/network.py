@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from senn_cli.errors import RunError, UsageError
+from senn_cli.errors import MISFORMED, RunError, UsageError
 from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json, initial_parameters
 from senn_cli.runs import layout
 from senn_cli.runs.checkpoints import CheckpointStore
@@ -91,7 +91,7 @@ def read_network(place: Place) -> tuple[AnyArchitecture, dict[str, dict[str, NDA
     described = place.store.meta(place.step).get("architecture")
     try:
         architecture = architecture_from_json(described)  # type: ignore[arg-type]
-    except (KeyError, TypeError, ValueError) as error:
+    except MISFORMED as error:
         raise RunError(f"{place.path}: the architecture is damaged: {error!r}") from error
     params: dict[str, dict[str, NDArray[Any]]] = {}
     for name, array in checkpoint_arrays(place, architecture).items():

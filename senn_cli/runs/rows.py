@@ -145,6 +145,13 @@ ENVIRONMENT = {
 RESUMED = {**_kinds(TEXT, "time"), "step": WHOLE, "overrides": TEXTS}
 """The fields of a line of `resumed.jsonl`."""
 
+ORIGIN = {
+    **_kinds(TEXT, "name", "run", "path", "source", "digest", "kind"),
+    **_kinds(WHOLE, "step", "inputs", "outputs"),
+    "hidden": WIDTHS,
+}
+"""The fields of a link of the chain in `transfer.json`."""
+
 SPEC = {
     **_kinds(OBJECT, "data", "network", "optimizer", "expansion", "training", "record"),
     "name": TEXT,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from senn_cli.errors import RunError
+from senn_cli.errors import MISFORMED, RunError
 from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json, initial_parameters
 from senn_cli.runs.arrays import (
     ArraysError,
@@ -72,9 +72,13 @@ def load_weights(path: Path) -> tuple[AnyArchitecture, Any]:
         checksums = {name: one["crc32"] for name, one in document.get("arrays", {}).items()}
     except FileNotFoundError as error:
         raise RunError(f"{beside} does not exist: no complete weights") from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (OSError, *MISFORMED) as error:
         raise RunError(f"{beside} is damaged: {reason(error)}", hint=AGAIN) from error
-    wanted = _flat(initial_parameters(architecture, 0))
+    try:
+        wanted = _flat(initial_parameters(architecture, 0))
+    except (MemoryError, *MISFORMED) as error:
+        told = f"{beside} is damaged: no network has such sizes ({reason(error)})"
+        raise RunError(told, hint=AGAIN) from error
     try:
         expected = {name: (array.shape, array.dtype) for name, array in wanted.items()}
         found = read_arrays(arrays, expected, stored=str)

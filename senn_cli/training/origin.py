@@ -17,9 +17,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from senn_cli.errors import RunError, UsageError
+from senn_cli.errors import MISFORMED, RunError, UsageError
 from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json
-from senn_cli.runs import layout
+from senn_cli.runs import layout, rows
 from senn_cli.runs.checkpoints import CheckpointStore, newest_good
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.network import Place, checkpoint_arrays, place_of
@@ -139,10 +139,14 @@ def read_transfer(run: Path) -> dict[str, Any] | None:
         return None
     except OSError as error:
         raise RunError(f"{path} cannot be read: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except MISFORMED as error:
         raise RunError(f"{path} is damaged: {error!r}") from error
     if not sound:
         raise RunError(f"{path} is damaged: its origin is no mapping, or its chain no list")
+    for link in (*value["chain"], value["origin"]):
+        if not isinstance(link, dict):
+            raise RunError(f"{path} is damaged: a link of its chain is no mapping")
+        rows.check(f"{path}: origin", link, rows.ORIGIN, "name", "path")
     return dict(value)
 
 
@@ -211,7 +215,7 @@ def _of_weights(path: Path, kind: str) -> Origin:
         described = json.loads((path / ARCHITECTURE).read_bytes())["architecture"]
     except FileNotFoundError as error:
         raise RunError(f"{path / ARCHITECTURE} does not exist: no complete weights") from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, *MISFORMED) as error:
         raise RunError(f"{path / ARCHITECTURE} is damaged: {error!r}") from error
     _architecture(described, path / ARCHITECTURE, kind)
     architecture, tree = load_weights(path)
@@ -255,7 +259,7 @@ def _architecture(value: Any, path: Path, kind: str) -> AnyArchitecture:
         architecture = architecture_from_json(value)
         if min(architecture.inputs, architecture.outputs) < 1:
             raise ValueError(f"{architecture.inputs} inputs, {architecture.outputs} outputs")
-    except (KeyError, TypeError, ValueError) as error:
+    except MISFORMED as error:
         raise RunError(f"{path}: the architecture is damaged: {error!r}") from error
     return architecture
 

@@ -15,7 +15,7 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from senn_cli.errors import RunError
+from senn_cli.errors import MISFORMED, RunError
 from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json, initial_parameters
 from senn_cli.training.best import Best
 from senn_cli.training.memory import GrowthMemory
@@ -83,7 +83,7 @@ def architecture_in(document: Mapping[str, Any]) -> AnyArchitecture:
         if min(found.inputs, found.outputs) < 1:
             raise ValueError(f"{found.inputs} inputs and {found.outputs} outputs")
         return found
-    except (KeyError, TypeError, ValueError) as error:
+    except MISFORMED as error:
         raise RunError(f"the checkpoint's architecture is damaged: {error}") from error
 
 

@@ -20,6 +20,7 @@ from senn_cli.report.plots.kinds import KINDS, draw
 from senn_cli.report.plots.options import Options
 from senn_cli.report.plots.style import styled
 from senn_cli.report.record import read_record
+from senn_cli.training.origin import origins
 from tests.handmade import added, dense_run, event, inserted, row, run_directory
 
 CANDIDATE = {
@@ -260,3 +261,20 @@ def test_an_edited_spec_is_told_by_its_field(
     (run / "spec.yaml").write_text(text.replace(old, new))
     with pytest.raises(RunError, match=f"spec.yaml: {message}"):
         read_record(run)
+
+
+@pytest.mark.parametrize(
+    ("link", "message"),
+    [
+        ({"path": "/a"}, "origin: name should be a text, found nothing"),
+        ({"path": "/a", "name": "a", "step": "x"}, "origin: step should be a whole number"),
+        (5, "a link of its chain is no mapping"),
+    ],
+)
+def test_an_edited_chain_of_transfers_is_told(tmp_path: Path, link: Any, message: str) -> None:
+    run = run_directory(tmp_path / "run", metrics=METRICS, history=HISTORY)
+    origin = {"path": "/b", "name": "b"}
+    (run / "transfer.json").write_text(json.dumps({"origin": origin, "chain": [link]}))
+    with pytest.raises(RunError, match=message):
+        origins(run)
+    called("inspect", run)

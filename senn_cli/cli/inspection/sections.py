@@ -175,5 +175,5 @@ def _number(value: float) -> str:
 
 def _origin(found: Mapping[str, Any]) -> str:
     """A link of the chain of transfers; imported weights have no step."""
-    at = "" if found["step"] is None else f" at step {found['step']}"
+    at = "" if found.get("step") is None else f" at step {found['step']}"
     return f"{found['name']}{at}, {found['path']}"
