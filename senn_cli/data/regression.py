@@ -13,6 +13,7 @@ from senn_cli.data.dataset import Array, Part, Source
 from senn_cli.data.split import generator
 
 _GRID = 20_001
+_BLOCK = 65_536
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,12 @@ def _draw_network(hidden: Sequence[int], rng: np.random.Generator) -> list[_Laye
 
 
 def _evaluate(layers: Sequence[_Layer], x: Array) -> Array:
-    """The network's outputs `(N,)` at inputs `(N,)`, in float64."""
+    """The network's outputs `(N,)` at inputs `(N,)`, in float64; no more than a block at a time."""
+    blocks = [x[start : start + _BLOCK] for start in range(0, len(x), _BLOCK)]
+    return np.concatenate([_outputs(layers, block) for block in blocks])
+
+
+def _outputs(layers: Sequence[_Layer], x: Array) -> Array:
     h = x[:, None]
     for layer in layers:
         h = h @ layer.kernel + layer.bias

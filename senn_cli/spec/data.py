@@ -20,9 +20,9 @@ from senn_cli.spec.paths import SpecPath
 from senn_cli.spec.share import Part
 from senn_cli.spec.sources import Divided, Images, Numbers, Task
 
-_Drawn = Annotated[int, Field(ge=1, le=100_000_000), Integral]
+_Drawn = Annotated[int, Field(ge=1, le=10_000_000), Integral]
 _Drawing = Annotated[
-    tuple[Annotated[int, Field(ge=1, le=4096), Integral], ...], Field(max_length=100), Listed
+    tuple[Annotated[int, Field(ge=1, le=512), Integral], ...], Field(max_length=20), Listed
 ]
 
 

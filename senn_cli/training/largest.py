@@ -99,7 +99,8 @@ def _inserted(start: Architecture, expansion: ExpansionSpec, rule: CapacityRule)
     grown = start
     while expansion.depth.enabled and not (grown.hidden and expansion.width.enabled):
         # An inserted layer stands on its map's narrower side and is as wide as that.
-        width, index = max((min(grown.map_width(i)), i) for i in range(grown.maps))
+        sizes = (grown.inputs, *grown.widths, grown.outputs)
+        width, index = max((min(sizes[i : i + 2]), i) for i in range(grown.maps))
         full = most_layers is not None and len(grown.hidden) >= most_layers
         if full or sum(grown.widths) + width > limit or len(grown.hidden) >= DEEPEST:
             break

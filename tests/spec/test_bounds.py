@@ -47,7 +47,7 @@ def test_every_number_of_the_schema_has_both_bounds() -> None:
         ),
         (
             "data: {source: moons, train: 9223372036854775807}",
-            "data.train should be at most 100000000, found 9223372036854775807",
+            "data.train should be at most 10000000, found 9223372036854775807",
         ),
         ("data: {source: digits, subset: 1e12}", "a number of examples from 1 to 2147483647"),
         ("data: {source: digits, test: 1e400}", "a number of examples from 1 to 2147483647"),
