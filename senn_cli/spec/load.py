@@ -23,6 +23,9 @@ from senn_cli.spec.text import read_text
 from senn_cli.spec.values import read_values
 from senn_cli.spec.yaml import read_yaml
 
+_MOST_FAULTS = 100
+"""Faults that are told of one spec."""
+
 
 def load_spec(
     path: str | os.PathLike[str],
@@ -103,7 +106,7 @@ def _checked(
     faults += [Fault(f.origin, f.line, f.path, f.message) for f in misplaced]
     data = {"name": _default_name(filename), **plain(root)}
     context = {BASE_DIRECTORY: Path(base_dir) if base_dir is not None else Path.cwd()}
-    spec, wrong = _validate(data, context)
+    spec, wrong, untold = _validate(data, context)
     # Where a value could not be read, what else is said about it would mislead.
     lost = [fault.path for fault in found if fault.lost]
     faults += [
@@ -116,7 +119,8 @@ def _checked(
         more = also(spec)
         faults = [Fault(*locate(root, one.path), one.path, one.message) for one in more]
     if faults or spec is None:
-        raise InvalidSpecError(_ordered(faults))
+        rest = Fault(printable(filename), None, (), f"and {untold:,} more faults")
+        raise InvalidSpecError([*_ordered(faults), *([rest] if untold else [])])
     return spec
 
 
@@ -158,11 +162,15 @@ def _default_name(filename: str) -> str:
     return name or "run"
 
 
-def _validate(data: dict[str, Any], context: dict[str, Any]) -> tuple[Spec | None, list[Found]]:
+def _validate(
+    data: dict[str, Any], context: dict[str, Any]
+) -> tuple[Spec | None, list[Found], int]:
+    """The spec, or the first of its faults and how many more there are."""
     try:
-        return Spec.model_validate(data, context=context), []
+        return Spec.model_validate(data, context=context), [], 0
     except ValidationError as error:
-        errors = error.errors(include_url=False)
+        every = error.errors(include_url=False)
+    errors = every[:_MOST_FAULTS]  # to guess what was meant takes milliseconds each
     found = [one for error in errors for one in explain(error, data)]
     # The checks between keys run on valid specs alone. What is wrong is taken out for them, and
     # of their faults those are kept that don't involve it.
@@ -178,7 +186,7 @@ def _validate(data: dict[str, Any], context: dict[str, Any]) -> tuple[Spec | Non
             if other["type"] == "senn_cross":
                 crossed = explain(other, rest)
                 found += [one for one in crossed if not any(map(one.involves, removed))]
-    return None, list(dict.fromkeys(found))
+    return None, list(dict.fromkeys(found)), len(every) - len(errors)
 
 
 def _ordered(faults: list[Fault]) -> list[Fault]:

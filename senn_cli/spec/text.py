@@ -8,8 +8,8 @@ from senn_cli.errors import SennError
 from senn_cli.given import require_file
 from senn_cli.spec.describe import printable
 
-LARGEST_FILE = 1_000_000
-"""Bytes of the largest file that is read: PyYAML takes 5 s and 100 MB for a megabyte."""
+LARGEST_FILE = 250_000
+"""Bytes of the largest file that is read: PyYAML takes seconds for them."""
 
 
 def read_text(file: Path, what: str, error: type[SennError]) -> str:

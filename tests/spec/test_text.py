@@ -26,7 +26,7 @@ def test_a_very_large_spec_is_refused_before_it_is_parsed(
     file.write_bytes(b"data: digits\n" + b"#" * 10_000_000)
     monkeypatch.setattr(loading, "read_yaml", lambda *args, **kwargs: pytest.fail("was parsed"))
     assert fault(file) == (
-        f"{file}: more than 1,000,000 bytes, which no spec needs; is this the file that was meant?"
+        f"{file}: more than 250,000 bytes, which no spec needs; is this the file that was meant?"
     )
 
 
@@ -49,3 +49,13 @@ def test_text_in_another_encoding_is_told_with_its_place(tmp_path: Path) -> None
     assert fault(file) == f"{file}:2: not UTF-8 text: the byte 0xf6 in column 5"
     file.write_bytes("name: größe ".encode() + b"\xff")
     assert fault(file) == f"{file}:1: not UTF-8 text: the byte 0xff in column 13"
+
+
+def test_of_very_many_faults_the_first_are_told(tmp_path: Path) -> None:
+    file = tmp_path / "odd.yaml"
+    lines = ["data: digits", "network: mlp", *(f"x{i}: {i}" for i in range(1000))]
+    file.write_text("\n".join(lines))
+    told = fault(file).splitlines()
+    assert len(told) == 101
+    assert told[0].startswith(f"{file}:3: x0 is unknown")
+    assert told[-1] == f"{file}: and 900 more faults"
