@@ -10,8 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from senn_cli.cli.inspection.sections import best
-from senn_cli.cli.words import duration, printable, widths
+from senn_cli.cli.words import best_evaluation, duration, printable, widths
 from senn_cli.words import plural
 
 PARTS = ("train", "track", "score", "surgery", "compile", "evaluate", "save")
@@ -65,7 +64,7 @@ def result_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("growth events", _count(summary.get("events"))),
         ("compilations", _compilations(summary)),
         ("trained for", length or None),
-        ("best", best(summary) if summary.get("best") else None),
+        ("best", best_evaluation(summary) if summary.get("best") else None),
         ("run directory", summary.get("run_directory") or None),
     ]
     return [(label, str(value)) for label, value in rows if value is not None]

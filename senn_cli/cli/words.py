@@ -158,3 +158,11 @@ def _site(event: Mapping[str, Any]) -> str:
         return str(event["site"])
     place = "map" if event.get("map") is not None else "layer"
     return f"{place} {event.get(place, '?')}"
+
+
+def best_evaluation(summary: Mapping[str, Any]) -> str:
+    """The best evaluation of a run that watched for it, and whether the run ends with it."""
+    found = summary["best"]
+    told = f"{found['metric']} {found['value']:.4g} at step {found['step']:,}"
+    restored = summary.get("weights_step") == found["step"]
+    return f"{told}, whose weights the run ends with" if restored else told

@@ -8,7 +8,7 @@ from typing import Any
 
 from senn_cli.cli.inspection.columns import Column, lay_out
 from senn_cli.cli.inspection.screen import Line, Screen
-from senn_cli.cli.words import duration, measures
+from senn_cli.cli.words import best_evaluation, duration, measures
 from senn_cli.report.overview import Shape
 from senn_cli.report.record import Record
 from senn_cli.report.spark import is_logarithmic, resample, spark
@@ -44,7 +44,7 @@ def head(record: Record, screen: Screen) -> list[Line]:
     if record.ending is not None:
         rows.append(("end", record.ending.get("reason", "")))
     elif at_end and summary.get("best"):
-        rows.append(("best", best(summary)))
+        rows.append(("best", best_evaluation(summary)))
     if known:
         rows.append((f"step {known['step']}", ", ".join(measures(known, screen.encoding))))
     rows += [("from", _origin(found)) for found in origins(record.path)]
@@ -79,14 +79,6 @@ def tested(summary: Mapping[str, object]) -> str:
         if isinstance(value, int | float):
             texts.append(f"{key} {value:{form}}")
     return ", ".join(texts)
-
-
-def best(summary: Mapping[str, Any]) -> str:
-    """The best evaluation of a run that watched for it, and whether the run ends with it."""
-    found = summary["best"]
-    told = f"{found['metric']} {found['value']:.4g} at step {found['step']:,}"
-    restored = summary.get("weights_step") == found["step"]
-    return f"{told}, whose weights the run ends with" if restored else told
 
 
 def _resumption(row: dict[str, object]) -> str:

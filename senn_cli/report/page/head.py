@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from senn_cli.cli.words import duration, widths
+from senn_cli.cli.words import best_evaluation, duration, widths
 from senn_cli.report.record import Record
 from senn_cli.report.tracks import starting_widths
 from senn_cli.words import plural
@@ -17,7 +17,9 @@ def facts(record: Record) -> list[list[str]]:
     summary = result(record)
     row = record.metrics[-1] if record.metrics else {}
     newest = (record.history or ({},))[-1]
-    hidden = final_widths(record)
+    ending = record.ending or {}
+    hidden = ending.get("hidden")  # with the best network's, which may have none
+    hidden = final_widths(record) if hidden is None else hidden
     steps = summary.get("steps", record.last_step)
     epochs = summary.get("epochs", row.get("epoch"))
     known = [
@@ -31,6 +33,8 @@ def facts(record: Record) -> list[list[str]]:
         ("growth", plural(sum(e.get("edit") in _EDITS for e in record.accepted), "edit")),
         ("steps", _count(steps)),
         ("epochs", None if epochs is None else f"{epochs:,.4g}"),
+        ("best evaluation", best_evaluation(summary) if summary.get("best") else None),
+        ("end", ending.get("reason")),
         ("time", _time(summary, row)),
     ]
     return [[label, value] for label, value in known if value is not None]

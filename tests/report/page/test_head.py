@@ -31,6 +31,16 @@ def test_what_grew_in_a_sentence() -> None:
     )
 
 
+def test_a_run_that_ends_with_its_best_network_has_the_sizes_of_that() -> None:
+    best = {"metric": "validation_loss", "step": 20, "value": 0.25}
+    ending = event(40, [2], reason="stopped, as it should", end=best | {"restored": True})
+    summary = {"best": best, "weights_step": 20, "steps": 40}
+    found = dict(map(tuple, facts(replace(grown(), ending=ending, summary=summary))))
+    assert (found["hidden sizes"], found["end"]) == ("2", "stopped, as it should")
+    told = "validation_loss 0.25 at step 20, whose weights the run ends with"
+    assert found["best evaluation"] == told
+
+
 def test_a_single_edit() -> None:
     assert sentence(record(history=[added(1000, [3], 0, 0.1)])) == (
         "It grew from hidden sizes 2 to 3 at step 1,000: 1 neuron added. Of 1 growth round, 1 "
