@@ -236,7 +236,7 @@ def test_a_densenet_with_buds_moves_to_other_images(tmp_path: Path) -> None:
     colors = DENSE % image_file(tmp_path / "colors.npz", (8, 8, 3), 10)
     with pytest.raises(UsageError) as caught:
         go(run / "weights", tmp_path / "other", text=colors)
-    assert "reads 1 channels" in caught.value.message and "3 channels" in caught.value.message
+    assert "reads 1 channel," in caught.value.message and "3 channels" in caught.value.message
     assert "transfer.inputs=fresh" in str(caught.value.hint)
     assert not (tmp_path / "other").exists()
 
