@@ -84,7 +84,7 @@ class Plain:
     def metrics(self, row: Mapping[str, Any]) -> None:
         """Writes the first row, later ones at most every ten seconds, and the last at the end."""
         with self._lock:
-            self._waiting = row
+            self._waiting, self._step = row, row.get("step", self._step)
             if self._last is None or self._clock() - self._last >= INTERVAL:
                 self._write_waiting()
 

@@ -131,8 +131,10 @@ def test_a_row_that_was_held_back_is_not_held_for_long() -> None:
     view.metrics(ROW)
     clock.time += 1
     view.metrics({**ROW, "step": 36})
-    (line,) = gaps(view, file, clock, int(INTERVAL))
+    view.phase("score")
+    line, told = gaps(view, file, clock, 2 * int(INTERVAL))
     assert line.startswith("step 36/120, epoch 5")
+    assert told == "step 36/120, scoring, for 19 s"
 
 
 def test_a_thread_breaks_the_silence_of_a_busy_main_thread() -> None:
