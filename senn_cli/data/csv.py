@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 import numpy as np
 
+from senn_cli.data.chosen import categories_of, features_of, require, targets_of
 from senn_cli.data.dataset import Array, Part, Source
 from senn_cli.data.encoding import Encoding
 from senn_cli.data.features import choose, missing, placed, read, row_numbers
@@ -39,40 +39,15 @@ def load(spec: CsvSpec, known: Encoding | None = None) -> Source:
     Raises:
       DataError: faults of the file, named by `file:line` and column; the first few at once.
     """
-    names = known.names if known is not None and known.named else None
-    train = read_table(spec.path, spec.delimiter, spec.header, names)
-    targets = _targets(train, spec, known)
-    tables, notes = [train], list(train.notes)
-    if spec.target is None and known is None:
-        notes.append(f"no column is named as data.target: the last, {targets[0]}, is predicted")
-    if spec.test_path is not None:
-        same = [*(_features(train, spec, targets) if names is None else names), *targets]
-        test = read_table(
-            spec.test_path, spec.delimiter, spec.header, same if train.named else None
-        )
-        notes += test.notes
-        tables.append(test)
-    if known is None:
-        features = _features(train, spec, targets)
-    else:
-        features = known.names
-        for place, table in enumerate(tables):
-            tables[place], note = placed(table, known)
-            notes += [] if note is None else [note]
-    for table in tables:
-        for name in (*features, *targets):
-            _require(table, name, "data.target" if name in targets else str(train.path))
-
-    if known is None:
-        listed = "auto" if spec.categories == "auto" else _listed(train, spec.categories, features)
-        categorical = choose(tables, features, listed)
-    else:
+    tables, features, targets, notes = _tables(spec, known)
+    if known is not None:
         categorical = [column.categories is not None for column in known.features]
-    inputs, columns, found = read(
-        tables, features, categorical, None if known is None else known.features
-    )
-    if known is None:
-        found += row_numbers(train, features, inputs[0])
+        inputs, columns, found = read(tables, features, categorical, known.features)
+    else:
+        auto = spec.categories == "auto"
+        listed = "auto" if auto else categories_of(tables[0], spec.categories, features)
+        inputs, columns, found = read(tables, features, choose(tables, features, listed))
+        found += row_numbers(tables[0], features, inputs[0])
     outputs, labels = _outputs(tables, targets, spec.task)
     fills = known.fill is not None if known is not None else spec.fill is not None
     keep, dropped = _complete(tables, features, targets, inputs, outputs, spec.missing, fills)
@@ -92,74 +67,33 @@ def load(spec: CsvSpec, known: Encoding | None = None) -> Source:
         test=parts[1] if len(parts) > 1 else None,
         classes=names_of,
         notes=(*notes, *found, *dropped),
-        encoding=Encoding(columns, targets, train.named),
+        encoding=Encoding(columns, targets, tables[0].named),
     )
 
 
-def _targets(table: Table, spec: CsvSpec, known: Encoding | None) -> tuple[str, ...]:
-    """The names of the columns to predict."""
-    if spec.target is None:
-        if known is not None:
-            return known.targets
-        if table.named:
-            raise DataError(
-                f"data.target is missing: which column of {table.path} is to be predicted? They "
-                f"are {', '.join(table.header)}",
-                hint=f"for example data.target: {table.header[-1]}",
-            )
-        return (table.header[-1],)
-    wanted = spec.target if isinstance(spec.target, tuple) else (spec.target,)
-    if spec.task == "classification" and len(wanted) != 1:
-        raise DataError(f"data.target names {len(wanted)} columns; a classification has one")
-    return tuple(_named(table, one, "data.target") for one in wanted)
-
-
-def _features(table: Table, spec: CsvSpec, targets: Sequence[str]) -> tuple[str, ...]:
-    """The names of the columns to learn from."""
-    names = [name for name in table.header if name not in targets]
-    if spec.columns is not None:
-        names = [_named(table, one, "data.columns") for one in spec.columns]
-    out = {_named(table, one, "data.drop") for one in spec.drop}
-    for key, chosen in (("columns", names if spec.columns is not None else ()), ("drop", out)):
-        both = [name for name in targets if name in chosen]
-        if both:
-            raise DataError(f"data.{key} names {both[0]!r}, which data.target names too")
-    names = [name for name in names if name not in out]
-    if not names:
-        raise DataError(f"{table.path} has no column besides {', '.join(targets)} to learn from")
-    return tuple(names)
-
-
-def _listed(table: Table, wanted: Sequence[str | int], features: Sequence[str]) -> list[str]:
-    """The columns that `data.categories` names."""
-    names = [_named(table, one, "data.categories") for one in wanted]
-    for name in names:
-        if name not in features:
-            raise DataError(f"data.categories names {name!r}, which is no column to learn from")
-    return names
-
-
-def _named(table: Table, column: str | int, asked_by: str) -> str:
-    """The name of a column that is given by its name or by its number, from 1."""
-    if isinstance(column, str):
-        _require(table, column, asked_by)
-        return column
-    if column > len(table.header):
-        raise DataError(
-            f"{asked_by} names column {column}, but {table.path} has {len(table.header)}"
-        )
-    return table.header[column - 1]
-
-
-def _require(table: Table, name: str, asked_by: str) -> None:
-    if name in table.header:
-        return
-    close = get_close_matches(name, table.header, n=1)
-    raise DataError(
-        f"{table.path} has no column {name!r}, which {asked_by} names; "
-        f"its columns are {', '.join(table.header)}",
-        hint=f"did you mean {close[0]!r}?" if close else None,
-    )
+def _tables(
+    spec: CsvSpec, known: Encoding | None
+) -> tuple[list[Table], tuple[str, ...], tuple[str, ...], list[str]]:
+    """The table, and the one with the test part; their features and targets; notes."""
+    names = known.names if known is not None and known.named else None
+    train = read_table(spec.path, spec.delimiter, spec.header, names)
+    targets = targets_of(train, spec, known)
+    features = known.names if known is not None else features_of(train, spec, targets)
+    tables, notes = [train], list(train.notes)
+    if spec.test_path is not None:
+        same = (*features, *targets) if train.named else None
+        tables.append(read_table(spec.test_path, spec.delimiter, spec.header, same))
+        notes += tables[1].notes
+    if known is not None:
+        for place, table in enumerate(tables):
+            tables[place], other = placed(table, known)
+            notes += [] if other is None else [other]
+    elif spec.target is None:
+        notes.append(f"no column is named as data.target: the last, {targets[0]}, is predicted")
+    for table in tables:
+        for name in (*features, *targets):
+            require(table, name, "data.target" if name in targets else str(train.path))
+    return tables, features, targets, notes
 
 
 def _outputs(
