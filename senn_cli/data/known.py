@@ -83,15 +83,17 @@ def _lines(path: Path) -> int | None:
     try:
         if not path.is_file() or path.stat().st_size > _LARGEST_TABLE:
             return None
-        count, last = 0, b"\n"
+        feeds, returns, last = 0, 0, b"\n"
         with path.open("rb") as file:
             start = file.read(2)
             if start == b"\x1f\x8b":  # gzip
                 return None
             block = start
             while block:
-                count, last = count + block.count(b"\n"), block[-1:]
+                feeds, returns = feeds + block.count(b"\n"), returns + block.count(b"\r")
+                last = block[-1:]
                 block = file.read(_BLOCK)
     except OSError:
         return None
-    return count + (last != b"\n")
+    # Old files end their lines by a carriage return alone.
+    return max(feeds, returns) + (last not in b"\r\n")
