@@ -15,6 +15,7 @@ from senn_cli.nets.initial import initial_parameters
 from senn_cli.runs.arrays import check_names
 from senn_cli.runs.jsonl import dumps
 from senn_cli.spec import parse_spec
+from senn_cli.training.best import Best
 from senn_cli.training.memory import GrowthMemory
 from senn_cli.training.network import new_network
 from senn_cli.training.optimizer import Optimizer, make_optimizer
@@ -60,7 +61,8 @@ def moment(chosen: Optimizer, architecture: Architecture = ARCHITECTURE) -> Mome
     state = jax.tree.map(filled, network.state)
     progress = Progress(np.int32(7), np.float32(0.1), np.float32(np.pi), np.int32(0))
     network = type(network)(architecture, jax.device_put(state), network.widths)
-    return Moment(network, jax.device_put(progress), GrowthMemory(4, 3, pending=True))
+    best = Best("train_loss", 3, 0.1 + 0.2, 0.5, 1)
+    return Moment(network, jax.device_put(progress), GrowthMemory(4, 3, pending=True), best)
 
 
 @pytest.mark.parametrize("text", OPTIMIZERS)
@@ -70,7 +72,7 @@ def test_every_bit_comes_back(text: str) -> None:
     arrays = {name: np.array(array) for name, array in arrays_of(before).items()}
     after = moment_from(arrays, json.loads(dumps(document_of(before))), chosen)
     assert after.network.architecture == ARCHITECTURE
-    assert after.memory == before.memory
+    assert (after.memory, after.best) == (before.memory, before.best)
     assert after.step == before.step
     np.testing.assert_array_equal(after.network.widths, [2, 3])
     pairs = [
@@ -116,6 +118,13 @@ def test_the_document_is_json() -> None:
     assert json.loads(dumps(document)) == {
         "architecture": ARCHITECTURE.to_json(),
         "growth": {"last_layer_step": 4, "accepted": 3, "pending": True},
+        "best": {
+            "metric": "train_loss",
+            "step": 3,
+            "value": 0.1 + 0.2,
+            "reference": 0.5,
+            "waited": 1,
+        },
     }
     assert architecture_in(document) == ARCHITECTURE
 
