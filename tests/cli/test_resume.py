@@ -343,9 +343,8 @@ def test_a_finished_run_that_has_lost_its_checkpoints(warm: Path, tmp_path: Path
 def test_imported_weights_are_no_run_to_go_on_with(tmp_path: Path) -> None:
     made = tmp_path / "made"
     made.mkdir()
-    (made / "transfer.json").write_text(
-        json.dumps({"format": 1, "origin": {"source": "import"}, "chain": []})
-    )
+    origin = {"source": "import", "name": "net", "path": "net.npz"}
+    (made / "transfer.json").write_text(json.dumps({"format": 1, "origin": origin, "chain": []}))
     for spec in (False, True):  # with a preprocessing it has a spec, too
         if spec:
             (made / "spec.yaml").write_text(SMALL)
