@@ -23,6 +23,15 @@ def output_product(metric: Metric, outputs: jax.Array, v: jax.Array) -> jax.Arra
     return p * (v - jnp.sum(p * v, axis=-1, keepdims=True))
 
 
+def output_form(metric: Metric, outputs: jax.Array, v: jax.Array) -> jax.Array:
+    """The mean of v^T H v over the examples, a scalar; `outputs` and `v` are `(N, m)`.
+
+    With v = J d it is d^T F d, exactly and whatever approximates F elsewhere: twice the change in
+    KL divergence that the step d makes, to second order (Martens and Grosse, 2015, section 6).
+    """
+    return jnp.mean(jnp.sum(v * output_product(metric, outputs, v), axis=-1))
+
+
 def output_factor(metric: Metric, outputs: jax.Array) -> jax.Array:
     """Vectors whose outer products sum to H for every example.
 

@@ -24,6 +24,7 @@ def make_policy(spec: ExpansionSpec, task: Task, metric: Metric, ledger: Ledger)
         threshold=spec.threshold,
         stop=spec.stop,
         noise=spec.noise,
+        price=spec.price,
         samples=spec.samples,
         held_out=spec.score_on == "held_out",
         bias_removed=spec.bias_removed,

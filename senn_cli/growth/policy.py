@@ -73,7 +73,10 @@ class Candidate:
       score: Delta eta, for a layer divided by the layer cost: what competes.
       ratio: score / eta_c, what tau is compared with; infinite (null in the history) where
         eta_c is 0.
-      passes: whether it passes tau and alpha and rises above its noise.
+      parameters: how many the addition brings; 0 where they have no price.
+      gain: N Delta eta / 2, what the quadratic model of the loss promises over all training
+        examples, in nats of their likelihood; 0 where parameters have no price.
+      passes: whether it passes tau and alpha, rises above its noise and pays for its parameters.
       weights: input weights of a proposed neuron, the bias first, where it reads one or two
         inputs alone; else None.
     """
@@ -87,12 +90,16 @@ class Candidate:
     ratio: float
     passes: bool
     weights: tuple[float, ...] | None = None
+    parameters: int = 0
+    gain: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for the history."""
         shown: dict[str, Any] = {}
         if self.weights is not None:
             shown["weights"] = list(self.weights)
+        if self.parameters:
+            shown |= {"parameters": self.parameters, "gain": self.gain}
         if isinstance(self.site, Place):
             shown["layer"] = self.site.index
         return shown | {

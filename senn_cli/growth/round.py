@@ -135,7 +135,7 @@ class GrowthRound:
             ranked = sorted((self.pools[site].best for site in allowed), key=lambda c: -c.score)
             passing = [c for c in ranked if c.passes]
             if not passing:
-                reason = _why_not(ranked, self.settings.threshold, self.settings.stop)
+                reason = _why_not(ranked, self.settings)
                 return self.end(*decisions, self._rejection(reason, tuple(ranked), loss))
             chosen = passing[0]
             assert isinstance(chosen.site, Site)
@@ -240,6 +240,9 @@ class GrowthRound:
         delta = float(value[index])
         score = delta / (s.layer_cost if site.kind == "depth" else 1.0)
         ratio = score / eta if eta > 0 else (np.inf if score > 0 else 0.0)
+        now = self._architecture()
+        parameters = _after(now, site).parameters - now.parameters
+        promised = examples(self.view.data) * delta / 2
         candidate = Candidate(
             site=site,
             delta_eta=delta,
@@ -249,9 +252,14 @@ class GrowthRound:
             score=score,
             ratio=float(ratio),
             passes=bool(
-                ratio > s.threshold and score > s.stop and delta > s.noise * float(bias[index])
+                ratio > s.threshold
+                and score > s.stop
+                and delta > s.noise * float(bias[index])
+                and promised >= s.price * parameters
             ),
             weights=self._shown(site, proposals, index),
+            parameters=parameters if s.price > 0 else 0,
+            gain=promised if s.price > 0 else 0.0,
         )
         return _Pool(proposals, candidate, index, float(target.bound))
 
@@ -348,12 +356,18 @@ def _after(architecture: Architecture, site: Site) -> Architecture:
     return replace(architecture, hidden=tuple(hidden))
 
 
-def _why_not(ranked: list[Candidate], threshold: float, stop: float) -> str:
+def _why_not(ranked: list[Candidate], settings: SennSettings) -> str:
     if not ranked:
         return "no site allows an addition"
-    best = ranked[0]
+    best, threshold, stop = ranked[0], settings.threshold, settings.stop
     if best.score <= stop:
         return f"score {best.score:.3g} of {best.site} is not above alpha = {stop:g}"
     if best.ratio <= threshold:
         return f"ratio {best.ratio:.3g} of {best.site} is not above tau = {threshold:g}"
-    return f"Delta eta {best.delta_eta:.3g} of {best.site} is within its noise, {best.bias:.3g}"
+    if best.delta_eta <= settings.noise * best.bias:
+        return f"Delta eta {best.delta_eta:.3g} of {best.site} is within its noise, {best.bias:.3g}"
+    price = settings.price * best.parameters
+    return (
+        f"gain {best.gain:.3g} of {best.site} does not pay for its {best.parameters} parameters "
+        f"at price {settings.price:g}: {price:.3g}"
+    )

@@ -16,6 +16,7 @@ class SennSettings:
     """Options of the policy; the spec's `expansion` section describes each.
 
     Attributes:
+      price: nats that the gain over all training examples must bring for every parameter added.
       weights: `score` for the proposals' own weights, `random` for draws from the initial
         distribution at the same times and sites (the control).
       prune: limits to pruning, None for none at all.
@@ -24,6 +25,7 @@ class SennSettings:
     threshold: float
     stop: float
     noise: float
+    price: float
     samples: int
     held_out: bool
     bias_removed: bool

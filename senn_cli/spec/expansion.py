@@ -199,6 +199,13 @@ class ExpansionSpec(Model):
         "bias of the sample (of dormant proposals: the standard error of their score): what is "
         "below may be chance. 0 to rely on tau and alpha alone.",
     )
+    price: _NotNegative = Field(
+        default=1.0,
+        description="What every parameter of a searched addition must bring in: the gain promised "
+        "over all training examples, N Delta eta / 2 nats of their likelihood, must reach this many "
+        "a parameter. 1 is Akaike's criterion, log(N) / 2 the Bayesian one; 0 asks for nothing, as "
+        "the paper does.",
+    )
     every: DurationField = Field(
         default=Duration(epochs=1),
         description="Time between two rounds, in steps or epochs; 20 steps by default for dormant "

@@ -13,7 +13,7 @@ import optax
 from senn_cli.curvature import fisher, kfac
 from senn_cli.curvature.kfac import KfacSettings, KfacState
 from senn_cli.curvature.kronecker import Spectrum
-from senn_cli.curvature.metric import sample_output_gradient
+from senn_cli.curvature.metric import output_form, sample_output_gradient
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture
 from senn_cli.nets.mlp import Parameters, Signals, apply
@@ -22,7 +22,7 @@ from senn_cli.spec.augment import StepSpec
 from senn_cli.training.arrays import Arrays, batch, examples
 from senn_cli.training.image_step import image_step
 from senn_cli.training.objective import Task, loss_and_gradient
-from senn_cli.training.optimizer import CgSettings, Optimizer, kl_scale
+from senn_cli.training.optimizer import CgSettings, Optimizer, kl_scale, trained
 from senn_cli.training.state import TrainState
 
 FAULTS = ("", "train_loss", "gradient", "update")
@@ -74,10 +74,12 @@ def _step(
         signals = apply(shape, params, x, widths, shifts)
         return signals.outputs, signals
 
-    outputs, pull, signals = jax.vjp(run, state.params, zeros, has_aux=True)
+    outputs, push, signals = jax.linearize(run, state.params, zeros, has_aux=True)
+    pull = jax.linear_transpose(push, state.params, zeros)
     losses, output_gradient = loss_and_gradient(task, outputs, y)
     loss = jnp.mean(losses)
     gradient, _ = pull(output_gradient / x.shape[0])
+    gradient = trained(gradient, state.optimizer)
 
     curvature, direction = state.curvature, gradient
     if isinstance(optimizer.solver, KfacSettings):
@@ -99,9 +101,11 @@ def _step(
             iterations=optimizer.solver.iterations,
             tolerance=optimizer.solver.tolerance,
         )
+    direction = trained(direction, state.optimizer)
     eta = fisher.inner(gradient, direction)
     if optimizer.kl_clip is not None:
-        scale = kl_scale(eta, jnp.asarray(optimizer.schedule(state.step)), optimizer.kl_clip)
+        form = output_form(optimizer.metric, outputs, push(direction, zeros))
+        scale = kl_scale(form, jnp.asarray(optimizer.schedule(state.step)), optimizer.kl_clip)
         direction = jax.tree.map(lambda d: scale * d, direction)
     updates, inner = optimizer.transform.update(direction, state.optimizer, state.params)
     params = optax.apply_updates(state.params, updates)
