@@ -199,7 +199,7 @@ class ExpansionSpec(Model):
         "bias of the sample (of dormant proposals: the standard error of their score): what is "
         "below may be chance. 0 to rely on tau and alpha alone.",
     )
-    price: _NotNegative = Field(
+    price: NotNegative = Field(
         default=1.0,
         description="What every parameter of a searched addition must bring in: the gain promised "
         "over all training examples, N Delta eta / 2 nats of their likelihood, must reach this many "

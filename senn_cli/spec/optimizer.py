@@ -18,7 +18,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "learning_rate": 0.3,
             "damping": 0.01,
             "momentum": 0.0,
-            "weight_decay": 0.0,
+            "weight_decay": 0.1,
             "metric": "auto",
             "kl_clip": 0.01,
             "moving_average": 0.95,
@@ -66,7 +66,12 @@ class NaturalGradientSpec(Model):
         default=0.01, description="Multiple of the identity that is added to the curvature."
     )
     momentum: Fraction = Field(default=0.0, description="Share of the last step that is repeated.")
-    weight_decay: NotNegative = Field(default=0.0, description="L2 regularisation of the weights.")
+    weight_decay: NotNegative = Field(
+        default=0.1,
+        description="Decoupled weight decay: what the weights are pulled towards zero by, beside "
+        "the natural gradient. A fitted output shrinks by about this share, so 0 for targets "
+        "without noise.",
+    )
     metric: Literal["auto", "euclidean", "softmax", "gaussian"] = Field(
         default="auto",
         description="Metric of the output space: `softmax` (Fisher information of a "

@@ -16,7 +16,7 @@ from senn_cli.spec.checkpoints import BestMetric
 from senn_cli.spec.describe import describe
 from senn_cli.spec.duration import UNITS, Duration, DurationField, LongTime, alone, tidy
 
-_DEFAULT_EPOCHS = 20
+_DEFAULT_EPOCHS, _DEFAULT_STEPS = 20, 300
 
 LEAST_BATCH, MOST_BATCH = 32, 256
 """Between these is a batch whose size is `auto`."""
@@ -65,11 +65,17 @@ class TrainingSpec(Model):
 
     epochs: LongTime | None = Field(
         default=None,
-        description="Length in passes over the training data; 20 when no length is written.",
+        description="Length in passes over the training data; 20 when no length is written, and "
+        "then at least 300 steps.",
     )
     steps: Count | None = Field(default=None, description="Length in training steps.")
     minutes: LongTime | None = Field(
         default=None, description="Length in minutes of wall-clock time."
+    )
+    least_steps: Count | None = Field(
+        default=None,
+        description="With a length in epochs: never fewer training steps than this, as small data "
+        "have few in an epoch; null for none, 300 when no length is written.",
     )
     batch_size: Annotated[
         Literal["auto", "full"] | Annotated[int, Field(ge=1, le=LARGEST)], BeforeValidator(_batch)
@@ -101,7 +107,7 @@ class TrainingSpec(Model):
     @classmethod
     def _default_length(cls, value: Any) -> Any:
         if isinstance(value, dict) and all(value.get(unit) is None for unit in UNITS):
-            return {**value, "epochs": _DEFAULT_EPOCHS}
+            return {"least_steps": _DEFAULT_STEPS, **value, "epochs": _DEFAULT_EPOCHS}
         return value
 
     @field_validator("steps", "minutes")
@@ -109,11 +115,19 @@ class TrainingSpec(Model):
     def _alone(cls, value: Any, info: ValidationInfo) -> Any:
         return alone(value, info)
 
+    @model_validator(mode="after")
+    def _in_epochs(self) -> "TrainingSpec":
+        if self.least_steps is not None and self.epochs is None:
+            raise fault("has least_steps, which belongs to a length in epochs")
+        return self
+
     @model_serializer
     def _written(self) -> dict[str, Any]:
         length = self.length()
+        least = {} if self.least_steps is None else {"least_steps": self.least_steps}
         return {
             length.unit: tidy(length.value),
+            **least,
             "batch_size": self.batch_size,
             "evaluate": self.evaluate,
             "stop": self.stop,
@@ -127,6 +141,12 @@ class TrainingSpec(Model):
             return min(examples, max(LEAST_BATCH, min(MOST_BATCH, examples // 4)))
         return self.batch_size
 
+    def steps_of(self, steps_per_epoch: int) -> int | None:
+        """The length in training steps; None where it is given in minutes."""
+        if self.minutes is not None:
+            return None
+        return max(self.length().in_steps(steps_per_epoch), self.least_steps or 0)
+
     def length(self) -> Duration:
-        """How long training lasts."""
+        """How long training lasts, as it is written."""
         return Duration(steps=self.steps, epochs=self.epochs, minutes=self.minutes)

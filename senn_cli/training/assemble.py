@@ -165,15 +165,14 @@ def for_images(spec: Spec, optimizer: Optimizer, batch: int, per_epoch: int) -> 
 def make_timetable(spec: Spec, per_epoch: int, stop: Duration | None = None) -> Timetable:
     """The spec's durations in steps; `stop` is where to stop before the end."""
     expansion, training = spec.expansion, spec.training
-    length = training.length()
     until, save = expansion.until, spec.checkpoints.every
     by_clock = save.minutes is not None or not spec.checkpoints.enabled
     cooldown = expansion.depth.every
     natural = isinstance(spec.optimizer, NaturalGradientSpec)
     tracks = isinstance(spec.network, DenseNetSpec) and (natural or spec.grows)
     return Timetable(
-        total=None if length.minutes is not None else length.in_steps(per_epoch),
-        minutes=length.minutes,
+        total=training.steps_of(per_epoch),
+        minutes=training.minutes,
         per_epoch=per_epoch,
         evaluate=training.evaluate.in_steps(per_epoch),
         grow=expansion.every.in_steps(per_epoch),

@@ -77,8 +77,7 @@ def make_plan(spec: Spec, dataset: Dataset) -> Plan:
     examples = len(dataset.train)
     batch = spec.training.batch_of(examples)
     per_epoch = examples // batch
-    length = spec.training.length()
-    steps = None if length.minutes is not None else length.in_steps(per_epoch)
+    steps = spec.training.steps_of(per_epoch)
     rule = capacity_rule(spec.network, "gpu" if spec.device == "gpu" else "cpu")
     example = dataset.train.x.shape[1:]
     start = initial_architecture(spec, example, dataset.outputs, rule)
@@ -98,7 +97,7 @@ def make_plan(spec: Spec, dataset: Dataset) -> Plan:
         steps_per_epoch=per_epoch,
         steps=steps,
         epochs=None if steps is None else steps / per_epoch,
-        minutes=length.minutes,
+        minutes=spec.training.minutes,
     )
 
 
