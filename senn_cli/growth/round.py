@@ -242,9 +242,9 @@ class GrowthRound:
         ratio = score / eta if eta > 0 else (np.inf if score > 0 else 0.0)
         now = self._architecture()
         parameters = _after(now, site).parameters - now.parameters
-        # The quadratic model knows no end: where a prediction is sure of itself and wrong, F is next
-        # to nothing and Delta eta beyond all bounds. Nobody gains more than is left of the loss when
-        # the present parameters have gained what they promise, eta_c / 2.
+        # The quadratic model knows no end: where a prediction is sure of itself and wrong, F is
+        # next to nothing and Delta eta beyond all bounds. Nobody gains more than is left of the
+        # loss when the present parameters have gained what they promise, eta_c / 2.
         left = float(self.scored.sample.loss) - eta / 2
         promised = examples(self.view.data) * min(delta / 2, max(left, 0.0))
         candidate = Candidate(

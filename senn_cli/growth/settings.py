@@ -25,7 +25,6 @@ class SennSettings:
     threshold: float
     stop: float
     noise: float
-    price: float
     samples: int
     held_out: bool
     bias_removed: bool
@@ -41,6 +40,7 @@ class SennSettings:
     singular_floor: float
     weights: Literal["score", "random"] = "score"
     prune: PruneSettings | None = None
+    price: float = 0.0
 
     def exhausted(self, architecture: Architecture, added: int) -> str | None:
         """Why nothing at all may be added, `added` neurons into a round, if so."""

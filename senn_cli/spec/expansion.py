@@ -201,10 +201,10 @@ class ExpansionSpec(Model):
     )
     price: NotNegative = Field(
         default=1.0,
-        description="What every parameter of a searched addition must bring in: the gain promised "
-        "over all training examples, N Delta eta / 2 nats of their likelihood, must reach this many "
-        "a parameter. 1 is Akaike's criterion, log(N) / 2 the Bayesian one; 0 asks for nothing, as "
-        "the paper does.",
+        description="What every parameter of a searched addition must bring in: its gain over all "
+        "N training examples (N Delta eta / 2, and no more than is left of the loss), in nats of "
+        "their likelihood, must reach this many a parameter. 1 is Akaike's criterion, log(N) / 2 "
+        "the Bayesian one; less grows larger networks, and 0 asks for nothing, as the paper does.",
     )
     every: DurationField = Field(
         default=Duration(epochs=1),

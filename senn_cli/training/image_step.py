@@ -15,7 +15,7 @@ from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.densenet import apply, update_mask
 from senn_cli.nets.models import masks as masks_of
 from senn_cli.training.objective import Task, loss_and_gradient
-from senn_cli.training.optimizer import Optimizer, kl_scale
+from senn_cli.training.optimizer import Optimizer, kl_scale, trained
 from senn_cli.training.state import TrainState
 from senn_cli.training.tracking import Tracked, observe_step, preconditioned
 
@@ -50,10 +50,11 @@ def image_step(
     curvature = state.curvature
     if isinstance(curvature, Tracked) and optimizer.tracking is not None:
         curvature = observe_step(shape, optimizer.tracking, curvature, everything, state.step)
-    trained = update_mask(shape, masks)
+    used = update_mask(shape, masks)
 
     def only_trained(tree: Any) -> Any:
-        return jax.tree.map(lambda used, a: jnp.where(used, a, 0), trained, tree)
+        tree = jax.tree.map(lambda u, a: jnp.where(u, a, 0), used, tree)
+        return trained(tree, state.optimizer)
 
     gradient = direction = only_trained(everything)
     if isinstance(optimizer.solver, TrackSettings):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from senn_cli.curvature.metric import (
     Metric,
     output_factor,
+    output_form,
     output_product,
     sample_output_gradient,
 )
@@ -35,6 +36,8 @@ def test_the_product_is_that_with_the_matrix(
     v = np.random.default_rng(seed).standard_normal(y.shape)
     expected = np.einsum("nab,nb->na", metric_matrix(metric, y), v)
     np.testing.assert_allclose(output_product(metric, y, jnp.asarray(v)), expected, atol=1e-13)
+    form = output_form(metric, jnp.asarray(y), jnp.asarray(v))
+    np.testing.assert_allclose(form, np.mean(np.sum(v * expected, axis=1)), atol=1e-13)
 
 
 @pytest.mark.parametrize("metric", METRICS)

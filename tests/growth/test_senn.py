@@ -220,6 +220,31 @@ def test_a_gain_within_its_noise_is_rejected(planted: Problem, decide: Any) -> N
     assert not decision.candidates[0].passes
 
 
+def test_an_addition_pays_for_its_parameters(planted: Problem, decide: Any) -> None:
+    # A neuron brings 4 weights, a bias, 3 coefficients and 2 weights that read it.
+    first = decide(planted.view(), price=1e-9).decisions[0].candidates[0]
+    assert first.parameters == 10
+    # Its gain is at most what is left of the loss when the present weights have gained theirs: of a
+    # linear map under squared errors, exactly the residual of the least squares fit.
+    a = planted.nets.run(planted.shape, planted.params, planted.x).reads[-1].astype(np.float64)
+    residual = a @ np.linalg.lstsq(a, planted.y, rcond=None)[0] - planted.y
+    left = 0.5 * np.sum(residual**2)
+    assert first.gain == pytest.approx(min(N * first.delta_eta / 2, left), rel=0.02)
+    for price, pays in ((0.9 * first.gain / 10, True), (1.1 * first.gain / 10, False)):
+        decision = decide(planted.view(), price=price).decisions[0]
+        assert (decision.edit is not None) == pays == decision.candidates[0].passes
+    assert "does not pay for its 10 parameters" in decision.reason
+
+
+def test_nothing_is_paid_from_a_loss_that_the_present_weights_can_take_away(
+    nets: Any, decide: Any
+) -> None:
+    problem = Problem(nets, ONE, "explained")
+    first = decide(problem.view(), price=1e-9, threshold=0.0, stop=0.0).decisions[0].candidates[0]
+    # Damping leaves 1e-3 of it.
+    assert first.gain <= 5e-3 * 0.5 * np.sum(problem.y.astype(np.float64) ** 2)
+
+
 def test_a_gain_is_found_on_held_out_examples_too(nets: Any, decide: Any) -> None:
     problem = Problem(nets, ONE, "planted", n=2 * N)
     assert edits(decide(problem.view(), held_out=True))

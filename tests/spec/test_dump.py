@@ -293,6 +293,7 @@ def test_every_default_is_written() -> None:
     assert value["expansion"]["every"] == {"epochs": 1}
     assert value["training"] == {
         "epochs": 20,
+        "least_steps": 300,
         "batch_size": "auto",
         "evaluate": {"epochs": 1},
         "stop": None,

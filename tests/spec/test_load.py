@@ -80,7 +80,20 @@ def test_presets_fill_in_what_is_not_written() -> None:
     assert (paper.metric, paper.kl_clip) == ("euclidean", 0.5)
     assert paper.schedule.kind == "constant"
     assert natural("optimizer: {preset: paper}").kl_clip is None
+    assert (fast.weight_decay, paper.weight_decay) == (0.1, 0.0)
     assert natural("optimizer: {kl_clip: null}").kl_clip is None
+
+
+def test_small_data_are_trained_for_enough_steps() -> None:
+    # 20 epochs of 3 steps are 60 steps; of 200 they are 4,000.
+    default = parsed("").training
+    assert (default.steps_of(3), default.steps_of(200)) == (300, 4000)
+    assert parsed("training: {epochs: 5}").training.steps_of(3) == 15
+    assert parsed("training: {epochs: 5, least_steps: 40}").training.steps_of(3) == 40
+    by_clock = parsed("training: {minutes: 5}\noptimizer: {schedule: constant}")
+    assert by_clock.training.steps_of(3) is None
+    with pytest.raises(SpecError, match="least_steps, which belongs to a length in epochs"):
+        parsed("training: {steps: 5, least_steps: 40}")
 
 
 def test_short_forms() -> None:

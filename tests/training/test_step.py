@@ -18,7 +18,7 @@ from senn_cli.randomness import key_data, wrap
 from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, SgdSpec
 from senn_cli.training.arrays import Arrays
 from senn_cli.training.objective import Task
-from senn_cli.training.optimizer import Optimizer, make_optimizer
+from senn_cli.training.optimizer import FrozenState, Optimizer, make_optimizer
 from senn_cli.training.step import (
     FAULTS,
     Keys,
@@ -281,6 +281,70 @@ def test_the_papers_step_is_the_dense_natural_gradient() -> None:
     direction = np.linalg.solve(dense, g)
     np.testing.assert_allclose(flat(state.params), flat(params) - 0.1 * direction, atol=1e-8)
     np.testing.assert_allclose(progress.eta, g @ direction, rtol=1e-8)
+
+
+def one_step(
+    task: Task, changes: dict[str, Any], y: Any, frozen: Tree | None = None
+) -> tuple[Tree, Tree, float, np.ndarray]:
+    """Parameters before a step on eight examples and after it, its eta, and the dense F."""
+    architecture, params = network((3, 4, 2))
+    plain = {"kl_clip": 1e-3, "schedule": "constant", "weight_decay": 0.0} | changes
+    spec = NaturalGradientSpec.model_validate(plain)
+    optimizer = make_optimizer(spec, task, 100, 1, freezing=frozen is not None)
+    state = start(architecture, params, optimizer, np.float64)
+    if frozen is not None:
+        state = state._replace(optimizer=(*state.optimizer[:-1], FrozenState(frozen)))
+    after, progress = runner(task, optimizer, 8)(
+        architecture,
+        state,
+        arrays(EXACT_X, y, np.float64),
+        1,
+        progress=Progress(np.int32(0), np.float64(0), np.float64(0), np.int32(0)),
+        factor=spectrum(second_moment(with_constant(EXACT_X))),
+    )
+    dense = fisher(architecture, params, EXACT_X, optimizer.metric)
+    return params, after.params, float(progress.eta), dense
+
+
+@pytest.mark.parametrize("solver", ["kfac", "cg"])
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.usefixtures("float64")
+def test_no_step_is_longer_than_the_batchs_own_fisher_matrix_allows(
+    task: Task, solver: str
+) -> None:
+    y = LABELS if task == "classification" else RNG.standard_normal((8, 2))
+    before, after, _, dense = one_step(task, {"solver": solver}, y)
+    step = flat(after) - flat(before)
+    np.testing.assert_allclose(step @ dense @ step, 1e-3, rtol=1e-6)
+    # What is shorter by itself is left as it is.
+    _, free, _, _ = one_step(task, {"solver": solver, "kl_clip": None}, y)
+    own = flat(free) - flat(before)
+    _, loose, _, _ = one_step(task, {"solver": solver, "kl_clip": 2 * float(own @ dense @ own)}, y)
+    np.testing.assert_allclose(flat(loose), flat(free), rtol=1e-12)
+
+
+@pytest.mark.usefixtures("float64")
+def test_frozen_parts_count_neither_in_eta_nor_in_a_steps_length() -> None:
+    _, params = network((3, 4, 2))
+    first = {"map_0", "activation_0"}
+    frozen = {
+        name: jax.tree.map(lambda v, held=name in first: np.full(v.shape, float(held)), leaves)
+        for name, leaves in params.items()
+    }
+    y = RNG.standard_normal((8, 2))
+    changes = {"solver": "cg", "cg_iterations": 400, "cg_tolerance": 1e-13, "damping": 0.1}
+    before, after, eta, dense = one_step("regression", changes, y, frozen)
+    step, free = flat(after) - flat(before), flat(frozen) == 0
+    assert not step[~free].any() and step[free].all()
+    np.testing.assert_allclose(step @ dense @ step, 1e-3, rtol=1e-6)
+
+    def loss(p: Tree) -> Any:
+        architecture, _ = network((3, 4, 2))
+        return 0.5 * jnp.mean(jnp.sum((outputs(architecture, p, EXACT_X) - y) ** 2, axis=1))
+
+    g = np.where(free, flat(jax.grad(loss)(params)), 0.0)
+    direction = np.linalg.solve(dense + 0.1 * np.eye(len(g)), g)
+    np.testing.assert_allclose(eta, g[free] @ direction[free], rtol=1e-8)
 
 
 def sgd(rate: float) -> Optimizer:
