@@ -29,6 +29,7 @@ name: digits
 data: {source: digits, subset: 320}
 network: {kind: mlp, hidden: [4], capacity: {initial: [24]}}
 expansion:
+  price: 0
   samples: 160
   width: {proposals: 32, polished: 4, steps: 5, per_round: 2}
   depth: false
@@ -43,6 +44,7 @@ network: {kind: mlp, hidden: [], capacity: {multiple: 3}}
 expansion:
   threshold: 1e-6
   stop: 1e-6
+  price: 0
   max_hidden: 5
   width: {proposals: 32, polished: 4, steps: 5, per_round: 2}
   depth: {proposals: 8, polished: 2, steps: 5, max_layers: 1}

@@ -35,6 +35,7 @@ expansion:
   threshold: 1e-6
   stop: 1e-6
   noise: 0
+  price: 0
   width: {proposals: 32, polished: 4, steps: 5, per_round: 2}
   depth: false
 training: {epochs: 2, batch_size: 64}

@@ -301,8 +301,10 @@ def test_nothing_on_the_terminal(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 import numpy as np
+from senn_cli.cli.quiet import hush_late_ends
 from senn_cli.runs.checkpoints import CheckpointStore
 from senn_cli.runs.keep import KeepRules
+hush_late_ends()  # as the command line does: a save may be cut off by the end of the process
 with CheckpointStore(Path(sys.argv[1]), KeepRules(keep=1)) as store:
     for step in range(4):
         store.save(step, {"a/b": np.ones(step + 1)}, {})

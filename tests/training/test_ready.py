@@ -97,7 +97,7 @@ def test_a_fit_set_has_its_length_and_compilations_told(here: Path) -> None:
     result = invoke("data", "check", "s.yaml")
     assert result.exit_code == 0, result.stderr
     assert "examples: 29 training, 3 validation, 8 test" in result.stdout
-    assert "training: 20 steps, 20 epochs, batches of 29, 1 step an epoch" in result.stdout
+    assert "training: 300 steps, 300 epochs, batches of 29, 1 step an epoch" in result.stdout
     (told,) = (line for line in result.stdout.splitlines() if line.startswith("compilations: "))
     assert told.endswith(" programs, unless the cache has them")
     fixed = invoke("data", "check", "s.yaml", "--set", "expansion=none").stdout

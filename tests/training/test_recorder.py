@@ -24,6 +24,7 @@ expansion:
   every: {steps: 10}
   threshold: 1e-3
   stop: 1e-9
+  price: 0
   noise: 0
   score_on: searched
   max_hidden: 3
@@ -40,6 +41,7 @@ expansion:
   every: {steps: 10}
   threshold: 1e-6
   stop: 1e-9
+  price: 0
   noise: 0
   max_hidden: 3
   depth: {proposals: 4, polished: 1, steps: 3, layer_cost: 1, max_layers: 1}

@@ -71,6 +71,7 @@ expansion:
   every: {epochs: 1}
   threshold: 1e-6
   stop: 1e-6
+  price: 0
   noise: 0
   width: {proposals: 32, polished: 4, steps: 5, per_round: 2}
   depth: false
