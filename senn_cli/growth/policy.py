@@ -75,7 +75,8 @@ class Candidate:
         eta_c is 0.
       parameters: how many the addition brings; 0 where they have no price.
       gain: what the addition promises over all N training examples, in nats of their likelihood:
-        N Delta eta / 2, but no more than is left of the loss; 0 where parameters have no price.
+        N Delta eta / 2, of a layer divided by the layer cost, but no more than is left of the
+        loss; 0 where parameters have no price.
       passes: whether it passes tau and alpha, rises above its noise and pays for its parameters.
       weights: input weights of a proposed neuron, the bias first, where it reads one or two
         inputs alone; else None.

@@ -246,7 +246,7 @@ class GrowthRound:
         # next to nothing and Delta eta beyond all bounds. Nobody gains more than is left of the
         # loss when the present parameters have gained what they promise, eta_c / 2.
         left = float(self.scored.sample.loss) - eta / 2
-        promised = examples(self.view.data) * min(delta / 2, max(left, 0.0))
+        promised = examples(self.view.data) * min(score / 2, max(left, 0.0))
         candidate = Candidate(
             site=site,
             delta_eta=delta,

@@ -104,7 +104,8 @@ class DepthSpec(_Switched):
     temperature: Positive = Field(default=10.0, description="Temperature of `mala`.")
     layer_cost: Positive = Field(
         default=60.0,
-        description="A layer's score is divided by this before it competes with neurons.",
+        description="A layer's score is divided by this before it competes with neurons, "
+        "and before it pays for its parameters.",
     )
     every: DurationField | None = Field(
         default=None, description="Least time between two insertions; null for none."

@@ -310,6 +310,17 @@ def test_a_round_ends_where_its_room_ends(planted: Problem, decide: Any) -> None
     assert edits(more) == [] and more.finished
 
 
+def test_a_layer_pays_for_its_cost_too(planted: Problem, decide: Any) -> None:
+    found = decide(planted.view(), depth=DEPTH, price=1e-9, stop=0.0, threshold=0.0)
+    layers = [c for c in found.decisions[0].candidates if c.site.kind == "depth"]
+    assert layers
+    for layer in layers:
+        # A square map and a bias for as many neurons as the narrower side has, three coefficients.
+        q = 3 if layer.site.index == 0 else 2
+        assert layer.parameters == q * (q + 1) + 3 * q
+        assert layer.gain <= N * layer.delta_eta / 2 / 60 * (1 + 1e-6)
+
+
 def test_the_random_control_adds_initial_neurons_at_the_same_site(
     nets: Any, planted: Problem, decide: Any
 ) -> None:
