@@ -5,19 +5,19 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
-import jax
 import numpy as np
 
-from senn_cli.growth.compiled import ROOM, Compiled, Sample
+from senn_cli.growth.compiled import ROOM, Compiled
 from senn_cli.growth.edits import AddNeurons, Edit, InsertLayer, floored
 from senn_cli.growth.objective import Neurons
+from senn_cli.growth.observed import Observed
 from senn_cli.growth.policy import Candidate, Decision, Round, Site, View, sites
 from senn_cli.growth.reader import Reader, make_reader
 from senn_cli.growth.removal import Bar, prunings
 from senn_cli.growth.score import Target
 from senn_cli.growth.settings import SennSettings
 from senn_cli.growth.surgery import joined
-from senn_cli.nets.architecture import Activation, Architecture, Layer
+from senn_cli.nets.architecture import Architecture, Layer
 from senn_cli.nets.initial import draw_neurons
 from senn_cli.randomness import key_data, numpy_generator
 from senn_cli.training.arrays import examples
@@ -31,43 +31,6 @@ class _Pool:
     best: Candidate
     index: int
     bound: float
-
-
-class Observed:
-    """A sample with the targets prepared from it; both change as neurons are added in the round."""
-
-    def __init__(self, compiled: Compiled, sample: Sample) -> None:
-        self.compiled, self.sample = compiled, sample
-        self.a = list(sample.a)
-        self._targets: dict[int, Target] = {}
-
-    def target(self, index: int, active_in: int, active_out: int) -> Target:
-        """Map `index`, of whose inputs (the constant not counted) `active_in` are in use."""
-        if index not in self._targets:
-            self._targets[index] = self.compiled.target(
-                self.a[index],
-                self.sample.g[index],
-                self.sample.s[index],
-                np.int32(1 + active_in),
-                np.int32(active_out),
-            )
-        return self._targets[index]
-
-    def source(self, site: Site) -> jax.Array:
-        """What proposals at `site` read, the constant in front."""
-        if site.kind == "width" or site.side == "inputs":
-            return self.sample.reads[site.index]
-        return self.sample.yields[site.index]
-
-    def append(
-        self, site: Site, neuron: Neurons, column: int, activation: Activation
-    ) -> np.ndarray:
-        """Adds a neuron's activations as a column; returns the second moments of all columns."""
-        self.a[site.target], moments = self.compiled.append(
-            self.a[site.target], self.source(site), neuron, np.int32(column), activation
-        )
-        self._targets.pop(site.target, None)
-        return np.asarray(moments)
 
 
 class GrowthRound:

@@ -126,11 +126,13 @@ class Trainer:
         """
         table, step = self.timetable, self.step
         rate = Rate(step)
-        if step == 0 and not outputs.interrupted():
-            self._look()  # the first step may need the curvature
         if self.memory.pending and not self.exhausted:
             self._grow(outputs)
         while not (self.finished or step == table.until or outputs.interrupted()):
+            if step == 0:
+                # The first step may need the curvature. It follows at once: a moment that has
+                # looked and taken no step would look again when it is resumed.
+                self._look()
             stop = table.next_stop(step, rate.steps_at_a_time)
             before = self.ledger.seconds["train"]
             with self.ledger.phase("train"):

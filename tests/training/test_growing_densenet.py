@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 import senn_cli
+from senn_cli.errors import InterruptedRun
 from senn_cli.report.record import read_record
 from senn_cli.report.tracks import tracks
 from senn_cli.training.run import Run
 from tests.resuming import (
     Executables,
+    Heard,
     check_same,
     go,
     resume,
@@ -132,6 +134,18 @@ def test_a_resumed_run_is_the_same(whole: Made, stop: int, tmp_path: Path) -> No
         go(SPEC, tmp_path / "run", until=steps(stop))
         resume(tmp_path / "run")
     check_same(tmp_path / "run", run.path)
+
+
+def test_a_signal_during_the_look_before_the_first_step_has_nothing_looked_at_twice(
+    whole: Made, tmp_path: Path
+) -> None:
+    run, executables = whole
+    path = tmp_path / "run"
+    with shared_programs(executables):
+        with pytest.raises(InterruptedRun):
+            go(SPEC, path, listener=Heard(at=("track", 1)))
+        resume(path)
+    check_same(path, run.path)
 
 
 def test_the_network_can_be_used(whole: Made) -> None:
