@@ -5,14 +5,22 @@ What has to be there from the first moment comes before anything large is import
 
 from __future__ import annotations
 
+import os
 import sys
 
 TRAINING = ("demo", "train", "resume", "transfer")
 """Verbs that a signal ends with an exit code of their own."""
 
+THREADS = "OPENBLAS_NUM_THREADS"
+"""How many threads LAPACK works with; read when NumPy is imported."""
+
 
 def main() -> None:
     """Runs the command line and ends the process with its exit code."""
+    # The factorisations of growth and curvature are small and many. Where cores are shared, threads
+    # that wait for each other's turn take many times as long as one; whoever has large layers and
+    # cores of their own says so. XLA's products have threads of their own.
+    os.environ.setdefault(THREADS, "1")
     from senn_cli.training.interruption import end_at_signals
 
     if sys.argv[1:2] and sys.argv[1] in TRAINING:

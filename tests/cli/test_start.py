@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from senn_cli.__main__ import THREADS
 from tests.waiting import LIMIT, wait_until
 
 SPEC = "data: {source: moons, train: 60, test: 20}\nnetwork: {kind: mlp, hidden: [3]}\n"
@@ -101,3 +102,25 @@ def test_what_is_ignored_stays_ignored(place: Path) -> None:
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert (result.returncode, result.stderr) == (75, b"Interrupted\n")
+
+
+@pytest.mark.parametrize(("given", "used"), [(None, "1"), ("4", "4")])
+def test_lapack_has_one_thread_unless_the_user_says_otherwise(given: str | None, used: str) -> None:
+    # It is read when NumPy is imported, so it has to be there before.
+    script = """
+import os, sys
+import senn_cli.__main__ as start
+assert "numpy" not in sys.modules
+sys.argv = ["senn", "--version"]
+try:
+    start.main()
+finally:
+    print(os.environ["OPENBLAS_NUM_THREADS"])
+"""
+    env = {k: v for k, v in os.environ.items() if k != THREADS}
+    env |= {} if given is None else {THREADS: given}
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=env, timeout=LIMIT
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == used
