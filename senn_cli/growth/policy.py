@@ -100,7 +100,7 @@ class Candidate:
         if self.weights is not None:
             shown["weights"] = list(self.weights)
         if self.parameters:
-            shown |= {"parameters": self.parameters, "gain": self.gain}
+            shown |= {"new_parameters": self.parameters, "gain": self.gain}
         if isinstance(self.site, Place):
             shown["layer"] = self.site.index
         return shown | {

@@ -93,12 +93,13 @@ class GrowthRound:
         while True:
             allowed = self._allowed_sites()
             for site in allowed:
-                if site not in self.pools:
+                if site not in self.pools and self._can_pay(site):
                     self.pools[site] = self._search(site)
-            ranked = sorted((self.pools[site].best for site in allowed), key=lambda c: -c.score)
+            found = [self.pools[site].best for site in allowed if site in self.pools]
+            ranked = sorted(found, key=lambda c: -c.score)
             passing = [c for c in ranked if c.passes]
             if not passing:
-                reason = _why_not(ranked, self.settings)
+                reason = _why_not(ranked, self.settings, poor=bool(allowed))
                 return self.end(*decisions, self._rejection(reason, tuple(ranked), loss))
             chosen = passing[0]
             assert isinstance(chosen.site, Site)
@@ -165,6 +166,28 @@ class GrowthRound:
             seconds=time.perf_counter() - self.started,
         )
 
+    def _left(self, target: Target) -> float:
+        """What additions to a map can gain at most, in nats over all training examples.
+
+        The quadratic model knows no end: where a prediction is sure of itself and wrong, F is next
+        to nothing and Delta eta beyond all bounds. Nobody gains more than is left of the loss when
+        the present parameters have gained what they promise, eta_c / 2.
+        """
+        left = float(self.scored.sample.loss) - float(target.eta) / 2
+        return examples(self.view.data) * max(left, 0.0)
+
+    def _added(self, site: Site) -> int:
+        """The parameters that one addition at `site` brings."""
+        now = self._architecture()
+        return _after(now, site).parameters - now.parameters
+
+    def _can_pay(self, site: Site) -> bool:
+        """Whether any proposal at `site` could pay for its parameters; else none is sought."""
+        price = self.settings.price
+        if price == 0:
+            return True
+        return self._left(self._target(self.scored, site)) >= price * self._added(site)
+
     def _search(self, site: Site) -> _Pool:
         """New proposals at `site`, scored."""
         s, view = self.settings, self.view
@@ -203,13 +226,8 @@ class GrowthRound:
         delta = float(value[index])
         score = delta / (s.layer_cost if site.kind == "depth" else 1.0)
         ratio = score / eta if eta > 0 else (np.inf if score > 0 else 0.0)
-        now = self._architecture()
-        parameters = _after(now, site).parameters - now.parameters
-        # The quadratic model knows no end: where a prediction is sure of itself and wrong, F is
-        # next to nothing and Delta eta beyond all bounds. Nobody gains more than is left of the
-        # loss when the present parameters have gained what they promise, eta_c / 2.
-        left = float(self.scored.sample.loss) - eta / 2
-        promised = examples(self.view.data) * min(score / 2, max(left, 0.0))
+        parameters = self._added(site)
+        promised = min(examples(self.view.data) * score / 2, self._left(target))
         candidate = Candidate(
             site=site,
             delta_eta=delta,
@@ -323,7 +341,10 @@ def _after(architecture: Architecture, site: Site) -> Architecture:
     return replace(architecture, hidden=tuple(hidden))
 
 
-def _why_not(ranked: list[Candidate], settings: SennSettings) -> str:
+def _why_not(ranked: list[Candidate], settings: SennSettings, *, poor: bool) -> str:
+    """Why none of the ranked candidates is taken; `poor` where sites are allowed but cannot pay."""
+    if not ranked and poor:
+        return f"what is left of the loss pays for no addition at price {settings.price:g}"
     if not ranked:
         return "no site allows an addition"
     best, threshold, stop = ranked[0], settings.threshold, settings.stop

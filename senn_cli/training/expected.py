@@ -45,8 +45,10 @@ def _round(spec: Spec, start: Architecture) -> int:
 
 
 def _changes(spec: Spec, start: AnyArchitecture) -> int:
-    """How often the shapes will change."""
+    """How often the shapes will change; where parameters have a price, perhaps never."""
     expansion, times = spec.expansion, 0
+    if spec.proposals == "search" and expansion.price > 0:
+        return times
     if expansion.width.enabled and start.hidden:
         if expansion.max_hidden is None or isinstance(spec.network, DenseNetSpec):
             times += _UNLIMITED

@@ -18,6 +18,7 @@ from senn_cli.growth.edits import (
     edit_architecture,
 )
 from senn_cli.growth.policy import Decision, Round, Site, View
+from senn_cli.growth.round import GrowthRound
 from senn_cli.growth.search import DepthSearch, WidthSearch
 from senn_cli.growth.senn import SennPolicy
 from senn_cli.growth.settings import SennSettings
@@ -241,8 +242,26 @@ def test_nothing_is_paid_from_a_loss_that_the_present_weights_can_take_away(
 ) -> None:
     problem = Problem(nets, ONE, "explained")
     first = decide(problem.view(), price=1e-9, threshold=0.0, stop=0.0).decisions[0].candidates[0]
-    # Damping leaves 1e-3 of it.
+    # Damping leaves some of it.
     assert first.gain <= 5e-3 * 0.5 * np.sum(problem.y.astype(np.float64) ** 2)
+
+
+def test_where_nothing_can_pay_nothing_is_searched_for(
+    nets: Any, decide: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched: list[Site] = []
+
+    def search(self: GrowthRound, site: Site) -> Any:
+        searched.append(site)
+        raise AssertionError
+
+    monkeypatch.setattr(GrowthRound, "_search", search)
+    (decision,) = decide(Problem(nets, ONE, "explained").view(), price=1.0).decisions
+    assert searched == [] and decision.edit is None and decision.candidates == ()
+    assert decision.reason == "what is left of the loss pays for no addition at price 1"
+    with pytest.raises(AssertionError):
+        decide(Problem(nets, ONE, "planted").view(), price=1.0)
+    assert searched == [Site("width", 0)]
 
 
 def test_a_gain_is_found_on_held_out_examples_too(nets: Any, decide: Any) -> None:

@@ -29,15 +29,18 @@ def test_without_growth_it_is_exact() -> None:
 
 
 def test_growth_within_a_capacity_compiles_one_round() -> None:
-    """The 17 that `specs/quickstart.yaml` compiles."""
-    growth = "expansion={max_hidden: 8}", "network.capacity={initial: [8]}"
+    """A step, the spectrum and the losses of three parts; a look, two targets, and what searches
+    for, scores and appends neurons at one site and layers at two."""
+    growth = "expansion={max_hidden: 8, price: 0}", "network.capacity={initial: [8]}"
     assert expected(SMALL, *growth) == 17
 
 
 def test_another_capacity_compiles_all_again() -> None:
-    within = expected(SMALL, "expansion={max_hidden: 8}", "network.capacity={initial: [8]}")
-    once = expected(SMALL, "expansion={max_hidden: 12}", "network.capacity={initial: [8]}")
+    growth, room = "expansion={{price: {}, max_hidden: {}}}", "network.capacity={initial: [8]}"
+    within, once = (expected(SMALL, growth.format(0, most), room) for most in (8, 12))
     assert once == within + 3 + 12  # the losses of three parts, and a round
+    # Where parameters have a price nobody knows whether anything will be added.
+    assert expected(SMALL, growth.format(1, 12), room) == within
 
 
 @pytest.mark.parametrize("policy", ["none", "senn"])
