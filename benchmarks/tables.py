@@ -93,7 +93,8 @@ def main() -> None:
             target, task = write(name, place)
             for seed in range(arguments.seeds):
                 spec = place / f"{name}.yaml"
-                spec.write_text(SPEC.format(name=name, target=target, task=task, seed=seed))
+                text = SPEC.format(name=name, target=target, task=task, seed=seed)
+                spec.write_text(text, encoding="utf-8")
                 summary = senn_cli.train(spec, overrides=arguments.overrides, root=place).summary
                 classes = task == "classification"
                 own = 100 * summary["test_accuracy"] if classes else summary["test_mse"]
