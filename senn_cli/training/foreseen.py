@@ -36,11 +36,9 @@ def length_of(spec: Spec) -> str | None:
         return None
     examples = training_rows(spec.data, source.rows)
     batch = spec.training.batch_of(examples)
-    length = spec.training.length()
     told = f"{plural(examples, 'example')} in batches of {batch:,}"
-    if length.epochs is None:
-        return told
-    return f"{told}, {plural(length.in_steps(examples // batch), 'step')}"
+    steps = None if spec.training.epochs is None else spec.training.steps_of(examples // batch)
+    return told if steps is None else f"{told}, {plural(steps, 'step')}"
 
 
 def _rows(spec: Spec, source: Known | None) -> Iterator[Found]:

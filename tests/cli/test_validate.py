@@ -29,7 +29,7 @@ def test_a_valid_spec(specs: Path) -> None:
     assert result.exit_code == 0
     assert result.stdout == (
         "good.yaml: valid (digits, mlp 10-20, natural_gradient, policy senn, 20 epochs, "
-        "1,294 examples in batches of 256, 100 steps)\n"
+        "1,294 examples in batches of 256, 300 steps)\n"
     )
     assert result.stderr == ""
 

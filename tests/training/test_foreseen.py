@@ -162,3 +162,10 @@ def test_all_specs_and_templates_validate_without_heavy_imports() -> None:
         [sys.executable, "-c", code, *specs], capture_output=True, text=True, check=True, cwd=ROOT
     )
     assert done.stdout == "[]\n"
+
+
+def test_the_steps_that_are_told_are_those_of_the_run() -> None:
+    # 1,294 rows are 5 batches of 256: 20 epochs are 100 steps, fewer than the least by default.
+    for extra, steps in (("", 300), ("training: {epochs: 20}\n", 100)):
+        told = subject.length_of(parse_spec(f"name: d\ndata: digits\nnetwork: mlp\n{extra}"))
+        assert told == f"1,294 examples in batches of 256, {steps} steps"
