@@ -24,12 +24,12 @@ import senn_cli
 from senn_cli.data.mnist import find
 from senn_cli.data.published import PUBLISHED
 from senn_cli.data.registry import load_dataset
+from senn_cli.engine.device import choose_device
+from senn_cli.engine.programs import Ledger
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.spec.checkpoints import CheckpointsSpec
 from senn_cli.training.assemble import assemble
-from senn_cli.training.device import choose_device
 from senn_cli.training.loop import Outputs, Trainer
-from senn_cli.training.programs import Ledger
 from senn_cli.training.saving import Saver, data_digest
 from senn_cli.training.snapshot import arrays_of
 

@@ -20,10 +20,10 @@ import jax
 import numpy as np
 
 from senn_cli.data.dataset import Dataset, Part
+from senn_cli.engine.programs import Ledger
 from senn_cli.spec import Spec, parse_spec
 from senn_cli.training.assemble import assemble
 from senn_cli.training.loop import Outputs, Trainer
-from senn_cli.training.programs import Ledger
 
 SPEC = """
 data: {{source: cifar10}}

@@ -18,8 +18,8 @@ from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture
 from senn_cli.runs import layout
 from senn_cli.runs.directory import RunDirectory
+from senn_cli.runs.imported import require_feeding
 from senn_cli.runs.network import place_of, read_network
-from senn_cli.use.imported import require_feeding
 from senn_cli.words import plural
 
 if TYPE_CHECKING:

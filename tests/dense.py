@@ -11,7 +11,7 @@ import jax
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from senn_cli.curvature.metric import Metric
+from senn_cli.engine.metric import Metric
 from senn_cli.nets.architecture import Activation, Architecture, Layer
 from senn_cli.nets.mlp import apply
 

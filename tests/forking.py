@@ -174,7 +174,7 @@ def _hear(place: Path) -> None:
 
 def _pause(place: Path, phase: str, count: int) -> None:
     """Has the process wait when it has entered `phase` for the `count`th time."""
-    from senn_cli.training.programs import Ledger
+    from senn_cli.engine.programs import Ledger
 
     enter, seen = Ledger.phase, [0]
 

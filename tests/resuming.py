@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from senn_cli.engine.programs import Program
 from senn_cli.runs.checkpoints import CheckpointStore
 from senn_cli.runs.keep import KeepRules
 from senn_cli.runs.weights import load_weights
 from senn_cli.spec import Duration, parse_spec
 from senn_cli.training.listener import Silent
-from senn_cli.training.programs import Program
 from senn_cli.training.resume import resume_run
 from senn_cli.training.run import Run, train_run
 

@@ -31,7 +31,7 @@ def test_the_package_is_typed() -> None:
 
 
 def test_the_install_hint_names_an_extra_that_exists() -> None:
-    from senn_cli.training.device import INSTALL_HINT
+    from senn_cli.engine.device import INSTALL_HINT
 
     named = re.search(r"senn-cli\[(\w+)\]", INSTALL_HINT)
     assert named is not None

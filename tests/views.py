@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from senn_cli.engine.arrays import Arrays
 from senn_cli.growth.policy import View
 from senn_cli.nets.architecture import Architecture
-from senn_cli.training.arrays import Arrays
 
 
 def view_of(

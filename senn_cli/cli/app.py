@@ -31,8 +31,8 @@ from senn_cli.cli import (
     validate,
 )
 from senn_cli.cli.help import Verb, Verbs
-from senn_cli.cli.words import printable_lines
 from senn_cli.errors import OutputError, SennError, UsageError
+from senn_cli.report.words import printable_lines
 
 
 @contextmanager

@@ -81,7 +81,7 @@ def show_panel(console: Console, title: str, message: str, *, style: str = "none
     from rich.panel import Panel
     from rich.text import Text
 
-    from senn_cli.cli.words import printable, printable_lines
+    from senn_cli.report.words import printable, printable_lines
 
     body = Text(printable_lines(message, console.encoding), overflow="fold")
     head = Text(printable(title, console.encoding))
@@ -108,7 +108,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: st
     from rich.table import Table
     from rich.text import Text
 
-    from senn_cli.cli.words import printable
+    from senn_cli.report.words import printable
 
     listed = [list(row) for row in rows]
     made = Table(box=box.SIMPLE_HEAD, title=Text(title) if title else None, title_justify="left")

@@ -12,7 +12,7 @@ import typer
 
 from senn_cli.cli import completion
 from senn_cli.cli.help import Verbs
-from senn_cli.cli.words import printable
+from senn_cli.report.words import printable
 from senn_cli.words import in_bytes, plural
 
 if TYPE_CHECKING:
@@ -95,11 +95,11 @@ def check(
     """
     from senn_cli.data.check import check_dataset
     from senn_cli.data.registry import load_dataset
+    from senn_cli.engine.gpu import expected_platform
     from senn_cli.errors import SennError
     from senn_cli.spec import load_spec
     from senn_cli.tracking.tracker import check_trackers
     from senn_cli.training.foreseen import doubts
-    from senn_cli.training.gpu import expected_platform
     from senn_cli.training.ready import faults, joined
 
     loaded = load_spec(spec, overrides or ())

@@ -17,9 +17,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from senn_cli.cache import compilation_cache
 from senn_cli.cli.doctoring import Check, check_data, check_extras, check_reuse
-from senn_cli.cli.words import printable
-from senn_cli.runs.cache import compilation_cache
+from senn_cli.report.words import printable
 from senn_cli.runs.environment import cpu_count, senn_version, versions
 from senn_cli.runs.files import nearest_existing, why_not_writable
 from senn_cli.words import plural
@@ -79,7 +79,7 @@ def examine(runs: Path, *, quick: bool) -> list[Check]:
 
 
 def _second_process_hits() -> bool:
-    from senn_cli.training.cache_probe import second_process_hits
+    from senn_cli.engine.cache_probe import second_process_hits
 
     return second_process_hits()
 

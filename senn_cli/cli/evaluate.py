@@ -59,8 +59,8 @@ def evaluate(
     For a regression: mean squared and absolute errors and r2 of every target, in its units.
     """
     from senn_cli.cli import console
-    from senn_cli.cli.words import printable
-    from senn_cli.training.device import choose_device
+    from senn_cli.engine.device import choose_device
+    from senn_cli.report.words import printable
     from senn_cli.use.evaluation import evaluate_run
 
     choose_device()
@@ -96,7 +96,7 @@ def _show(run: Path, found: Evaluation, out: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from senn_cli.cli.words import printable
+    from senn_cli.report.words import printable
     from senn_cli.use.measures import Classification
 
     grid = Table.grid(padding=(0, 2))
@@ -137,7 +137,7 @@ def summary_rows(run: Path, found: Evaluation) -> list[tuple[str, str]]:
 
 def _show_classes(measures: Classification, out: Console) -> None:
     from senn_cli.cli import console
-    from senn_cli.cli.words import printable
+    from senn_cli.report.words import printable
 
     names = [printable(one.name, out.encoding) for one in measures.classes]
     order = list(range(len(names)))
@@ -188,7 +188,7 @@ def worst_confusions(measures: Classification, count: int) -> list[tuple[int, in
 
 def _show_targets(measures: Regression, out: Console) -> None:
     from senn_cli.cli import console
-    from senn_cli.cli.words import printable
+    from senn_cli.report.words import printable
 
     rows = [
         (

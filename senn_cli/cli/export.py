@@ -52,12 +52,12 @@ def export(
     from rich.text import Text
 
     from senn_cli.cli import console
-    from senn_cli.cli.words import printable
+    from senn_cli.engine.device import choose_device
     from senn_cli.model import load_model
+    from senn_cli.report.words import printable
     from senn_cli.runs.directory import RunDirectory
     from senn_cli.runs.network import place_of, read_network
     from senn_cli.spec import load_spec
-    from senn_cli.training.device import choose_device
     from senn_cli.use.exports import SAMPLE, export_model
     from senn_cli.use.latency import REPEATS, measure_latency
     from senn_cli.words import in_bytes

@@ -75,7 +75,7 @@ def follow(action: Callable[[Listener], Run], *, quiet: bool) -> None:
     from senn_cli.cli import console
     from senn_cli.cli.live import make_listener
     from senn_cli.cli.summary import print_summary
-    from senn_cli.cli.words import printable
+    from senn_cli.report.words import printable
     from senn_cli.runs.directory import how_to_go_on
     from senn_cli.words import quoted
 

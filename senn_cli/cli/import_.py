@@ -40,9 +40,9 @@ def import_(
     from rich.text import Text
 
     from senn_cli.cli import console
-    from senn_cli.cli.words import printable
-    from senn_cli.cli.words import widths as in_words
-    from senn_cli.training.device import choose_device
+    from senn_cli.engine.device import choose_device
+    from senn_cli.report.words import printable
+    from senn_cli.report.words import widths as in_words
     from senn_cli.use.imports import import_weights
 
     choose_device()

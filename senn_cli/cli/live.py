@@ -21,8 +21,8 @@ from senn_cli.cli.console import encoding_of
 from senn_cli.cli.doing import Doing
 from senn_cli.cli.log import Plain
 from senn_cli.cli.remaining import Remaining
-from senn_cli.cli.words import duration, grown, measures, opening, printable, score_sign
 from senn_cli.report.spark import ASCII, BLOCKS, resample, spark
+from senn_cli.report.words import duration, grown, measures, opening, printable, score_sign
 from senn_cli.training.listener import Listener, Start
 from senn_cli.words import hidden_units, plural
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from senn_cli.cli.console import encoding_of
 from senn_cli.cli.doing import Doing
 from senn_cli.cli.remaining import Remaining
-from senn_cli.cli.words import duration, grown, measures, opening, printable
+from senn_cli.report.words import duration, grown, measures, opening, printable
 from senn_cli.training.listener import Start
 
 INTERVAL = 10.0

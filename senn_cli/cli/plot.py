@@ -79,8 +79,8 @@ def plot(
     Nothing is run again. It needs matplotlib, which comes with the package's extra `plot`.
     """
     from senn_cli.cli import console
-    from senn_cli.cli.words import printable
     from senn_cli.report.plots.kinds import KINDS
+    from senn_cli.report.words import printable
 
     if show_list:
         long = max(map(len, KINDS))

@@ -53,9 +53,9 @@ def predict(
     out, and other columns are ignored.
     """
     from senn_cli.cli import console
-    from senn_cli.cli.words import printable_lines
+    from senn_cli.engine.device import choose_device
+    from senn_cli.report.words import printable_lines
     from senn_cli.runs.files import write_atomic
-    from senn_cli.training.device import choose_device
     from senn_cli.use.prediction import as_csv, predict_files
 
     if output is not None and (output.is_dir() or not output.absolute().parent.is_dir()):

@@ -47,9 +47,9 @@ def report(
     from datetime import datetime
 
     from senn_cli.cli import console
-    from senn_cli.cli.words import printable
     from senn_cli.report.page.assemble import page
     from senn_cli.report.record import read_record
+    from senn_cli.report.words import printable
 
     path = _checked(output)
     records = [read_record(run) for run in runs]

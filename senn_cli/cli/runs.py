@@ -153,7 +153,7 @@ def styles(rows: Sequence[Listed]) -> list[Style]:
 
 def sizes(hidden: Sequence[int] | None) -> str:
     """Widths of the hidden layers in few letters."""
-    from senn_cli.cli.words import widths
+    from senn_cli.report.words import widths
 
     if hidden is None:
         return ""
@@ -191,7 +191,7 @@ def print_json(value: Any) -> None:
 
 
 def _printable(text: str, encoding: str) -> str:
-    from senn_cli.cli.words import printable
+    from senn_cli.report.words import printable
 
     return printable(text, encoding)
 
@@ -213,7 +213,7 @@ def _steps(row: Listed) -> str:
 
 
 def _spent(row: Listed) -> str:
-    from senn_cli.cli.words import duration
+    from senn_cli.report.words import duration
 
     return "" if row.seconds is None else duration(row.seconds)
 

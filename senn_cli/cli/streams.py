@@ -15,8 +15,8 @@ import os
 import sys
 from typing import Any, TextIO
 
-from senn_cli.cli.words import printable_lines
 from senn_cli.errors import OutputError
+from senn_cli.report.words import printable_lines
 
 
 class _Descriptor(io.FileIO):

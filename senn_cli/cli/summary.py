@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from senn_cli.cli.words import best_evaluation, duration, printable, widths
+from senn_cli.report.words import best_evaluation, duration, printable, widths
 from senn_cli.words import plural
 
 PARTS = ("train", "track", "score", "surgery", "compile", "evaluate", "save")

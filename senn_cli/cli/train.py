@@ -85,8 +85,8 @@ def _print_plan(spec: Spec) -> None:
     from senn_cli.cli import console
     from senn_cli.cli.plan import print_plan
     from senn_cli.data.registry import load_dataset
+    from senn_cli.engine.gpu import expected_platform
     from senn_cli.training.foreseen import doubts
-    from senn_cli.training.gpu import expected_platform
     from senn_cli.training.plan import make_plan
     from senn_cli.training.ready import require_ready
 

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from senn_cli.curvature.metric import Metric, sample_output_gradient
+from senn_cli.engine.metric import Metric, sample_output_gradient
 from senn_cli.nets.architecture import Activation
 
 Tree = Any

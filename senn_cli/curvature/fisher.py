@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.sparse.linalg import cg
 
-from senn_cli.curvature.metric import Metric, output_product
+from senn_cli.engine.metric import Metric, output_product
 
 Tree = Any
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+from senn_cli.cache import data_cache
 from senn_cli.errors import DataError
-from senn_cli.runs.cache import data_cache
 
 Say = Callable[[str], None]
 Algorithm = Literal["sha256", "md5"]
@@ -24,7 +24,7 @@ def say_on_stderr(text: str) -> None:
 
 
 def cache_directory(name: str) -> Path:
-    """Where downloads of a data set are kept, below `senn_cli.runs.cache.data_cache()`."""
+    """Where downloads of a data set are kept, below `senn_cli.cache.data_cache()`."""
     return data_cache() / name
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from senn_cli.curvature.metric import Metric
+from senn_cli.engine.metric import Metric
+from senn_cli.engine.objective import Task
+from senn_cli.engine.programs import Ledger
 from senn_cli.growth.compiled import Compiled
 from senn_cli.growth.dormant_mlp import DormantNeurons
 from senn_cli.growth.policy import NoGrowth, Policy
@@ -12,8 +14,6 @@ from senn_cli.growth.senn import SennPolicy
 from senn_cli.growth.settings import SennSettings
 from senn_cli.growth.standing import StandingSettings
 from senn_cli.spec.expansion import DepthSpec, ExpansionSpec, WidthSpec
-from senn_cli.training.objective import Task
-from senn_cli.training.programs import Ledger
 
 
 def make_policy(spec: ExpansionSpec, task: Task, metric: Metric, ledger: Ledger) -> Policy:

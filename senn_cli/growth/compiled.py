@@ -12,10 +12,13 @@ import jax
 import jax.numpy as jnp
 
 from senn_cli.curvature.kronecker import second_moment
-from senn_cli.curvature.metric import Metric
+from senn_cli.curvature.observe import observe
+from senn_cli.engine.arrays import Arrays, inputs, targets
+from senn_cli.engine.metric import Metric
+from senn_cli.engine.objective import Task
+from senn_cli.engine.programs import Ledger, Program
 from senn_cli.growth import objective, score
 from senn_cli.growth.objective import Neurons
-from senn_cli.growth.observe import observe
 from senn_cli.growth.reader import Shares
 from senn_cli.growth.score import Gain, Target
 from senn_cli.growth.search import DepthSearch, WidthSearch, search_layers, search_neurons
@@ -23,9 +26,6 @@ from senn_cli.nets.activation import activate
 from senn_cli.nets.architecture import Activation, Architecture
 from senn_cli.nets.mlp import Parameters, with_constant
 from senn_cli.randomness import wrap
-from senn_cli.training.arrays import Arrays, inputs, targets
-from senn_cli.training.objective import Task
-from senn_cli.training.programs import Ledger, Program
 
 ROOM = 8
 """Columns beyond the capacity that a round may fill before the arrays are enlarged."""

@@ -11,6 +11,7 @@ import numpy as np
 from senn_cli.curvature import tracked
 from senn_cli.curvature.slow import SlowGradient
 from senn_cli.curvature.tracked import Pair, Side, TrackSettings
+from senn_cli.curvature.tracking import Tracked, rows_of, used_rows
 from senn_cli.growth import dormant_score
 from senn_cli.growth.conv_edits import (
     ActivateChannels,
@@ -34,7 +35,6 @@ from senn_cli.growth.optimizer_state import Kind, moved
 from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture, Wiring
 from senn_cli.nets.densenet import feature_rows
 from senn_cli.nets.densenet_initial import Masks, initial_masks
-from senn_cli.training.tracking import Tracked, rows_of, used_rows
 
 
 def edit_images(

@@ -16,15 +16,14 @@ from typing import Any
 
 import jax
 
+from senn_cli.curvature.tracking import Tracking
+from senn_cli.engine.programs import Ledger, Program
 from senn_cli.growth.dormant_images import ImageScores, image_scores
 from senn_cli.growth.dormant_round import DormantRound
 from senn_cli.growth.dormant_settings import DormantSettings, settings_of
 from senn_cli.growth.policy import Round, View
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.spec import Spec
-from senn_cli.training.optimizer import Optimizer
-from senn_cli.training.programs import Ledger, Program
-from senn_cli.training.tracking import Tracking
 
 
 class DormantChannels:
@@ -72,7 +71,6 @@ class DormantChannels:
         return Round(tuple(decisions))
 
 
-def make_dormant(spec: Spec, optimizer: Optimizer, ledger: Ledger) -> DormantChannels:
+def make_dormant(spec: Spec, tracking: Tracking, ledger: Ledger) -> DormantChannels:
     """The policy that `spec` describes, for a DenseNet."""
-    assert optimizer.tracking is not None
-    return DormantChannels(settings_of(spec), optimizer.tracking, ledger)
+    return DormantChannels(settings_of(spec), tracking, ledger)

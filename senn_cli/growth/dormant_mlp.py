@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from senn_cli.curvature.kronecker import SMALLEST
+from senn_cli.engine.arrays import examples
 from senn_cli.growth.compiled import Compiled, Sample
 from senn_cli.growth.edits import AddNeurons
 from senn_cli.growth.objective import Neurons
@@ -30,7 +31,6 @@ from senn_cli.growth.standing import Dice, StandingSettings, standing
 from senn_cli.growth.surgery import joined
 from senn_cli.nets.architecture import Architecture
 from senn_cli.randomness import numpy_generator
-from senn_cli.training.arrays import examples
 
 
 class DormantNeurons:

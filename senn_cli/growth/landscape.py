@@ -14,13 +14,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from senn_cli.curvature.metric import Metric
+from senn_cli.curvature.observe import observe
+from senn_cli.engine.arrays import Arrays, inputs, targets
+from senn_cli.engine.metric import Metric
+from senn_cli.engine.objective import Task
 from senn_cli.growth import objective, score
-from senn_cli.growth.observe import observe
 from senn_cli.nets.architecture import Architecture
 from senn_cli.nets.mlp import Parameters
-from senn_cli.training.arrays import Arrays, inputs, targets
-from senn_cli.training.objective import Task
 
 POINTS = 81
 """Locations and scales in a landscape, each."""

@@ -13,8 +13,8 @@ from typing import Any, Literal
 import jax
 import optax
 
+from senn_cli.engine.frozen import FrozenState
 from senn_cli.errors import UsageError
-from senn_cli.training.optimizer import FrozenState
 
 Kind = Literal["vector", "covector", "square"]
 """How a tree of the parameters' shape changes: as the weights do, as their gradients do, or as

@@ -12,12 +12,12 @@ from typing import Any, Literal, Protocol
 
 import jax
 
+from senn_cli.curvature.tracking import Tracked
+from senn_cli.engine.arrays import Arrays
 from senn_cli.growth.conv_edits import ConvEdit
 from senn_cli.growth.edits import Edit
 from senn_cli.nets.architecture import Architecture
 from senn_cli.nets.mlp import Parameters
-from senn_cli.training.arrays import Arrays
-from senn_cli.training.tracking import Tracked
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from senn_cli.engine.arrays import examples
 from senn_cli.growth.compiled import ROOM, Compiled
 from senn_cli.growth.edits import AddNeurons, Edit, InsertLayer, floored
 from senn_cli.growth.objective import Neurons
@@ -20,7 +21,6 @@ from senn_cli.growth.surgery import joined
 from senn_cli.nets.architecture import Architecture, Layer
 from senn_cli.nets.initial import draw_neurons
 from senn_cli.randomness import key_data, numpy_generator
-from senn_cli.training.arrays import examples
 
 
 @dataclass

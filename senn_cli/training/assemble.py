@@ -10,7 +10,11 @@ import jax.numpy as jnp
 
 from senn_cli.curvature.kronecker import Spectrum, spectrum
 from senn_cli.curvature.tracked import TrackSettings
+from senn_cli.curvature.tracking import Tracking, make_track
 from senn_cli.data.dataset import Dataset
+from senn_cli.engine.arrays import Arrays, examples, inputs, on_device
+from senn_cli.engine.evaluate import BLOCK, make_evaluate
+from senn_cli.engine.programs import Ledger, Program
 from senn_cli.growth.build import make_policy
 from senn_cli.growth.dormant import make_dormant
 from senn_cli.growth.optimizer_state import require_known
@@ -21,9 +25,7 @@ from senn_cli.spec import Duration, Spec
 from senn_cli.spec.data import augmentation
 from senn_cli.spec.network import DenseNetSpec
 from senn_cli.spec.optimizer import NaturalGradientSpec
-from senn_cli.training.arrays import Arrays, examples, inputs, on_device
 from senn_cli.training.best import Watch
-from senn_cli.training.evaluate import BLOCK, make_evaluate
 from senn_cli.training.footprint import LARGEST_SPECTRUM
 from senn_cli.training.loop import Trainer
 from senn_cli.training.network import Network, new_network
@@ -32,11 +34,9 @@ from senn_cli.training.plan import (
     capacity_rule,
     initial_architecture,
 )
-from senn_cli.training.programs import Ledger, Program
 from senn_cli.training.ready import require_ready
 from senn_cli.training.stepping import make_stepping
 from senn_cli.training.timetable import Timetable
-from senn_cli.training.tracking import Tracking, make_track
 
 TRACKED_DAMPING = 1e-3
 """Damping of tracked curvature where nothing else says it."""
@@ -99,7 +99,8 @@ def assemble(
     )
     policy: Policy
     if isinstance(spec.network, DenseNetSpec) and spec.grows:
-        policy = make_dormant(spec, optimizer, ledger)
+        assert optimizer.tracking is not None
+        policy = make_dormant(spec, optimizer.tracking, ledger)
     else:
         policy = make_policy(spec.expansion, dataset.task, optimizer.metric, ledger)
     track = None

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from senn_cli.data.known import Known, known, training_rows
+from senn_cli.engine.gpu import expected_platform, why_no_gpu
 from senn_cli.spec import Spec
 from senn_cli.spec.checks import Found
 from senn_cli.spec.network import DenseNetSpec
 from senn_cli.training.footprint import machine_memory, memory
-from senn_cli.training.gpu import expected_platform, why_no_gpu
 from senn_cli.training.plan import capacity_rule, initial_architecture
 from senn_cli.training.ready import too_large
 from senn_cli.words import plural

@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from senn_cli.curvature.kronecker import Spectrum
+from senn_cli.curvature.tracking import Tracked
+from senn_cli.engine.arrays import Arrays
+from senn_cli.engine.programs import Ledger
 from senn_cli.growth import conv_edits, edits
 from senn_cli.growth.conv_edits import (
     ConvEdit,
@@ -19,12 +22,9 @@ from senn_cli.growth.conv_edits import (
 from senn_cli.growth.edits import CapacityRule, Edit, EnlargeCapacity, InsertLayer, PruneNeuron
 from senn_cli.growth.policy import Decision, Policy, View
 from senn_cli.nets.conv_architecture import DenseArchitecture
-from senn_cli.training.arrays import Arrays
 from senn_cli.training.memory import GrowthMemory
 from senn_cli.training.network import Network, apply_edits, capacity_edits
 from senn_cli.training.optimizer import Optimizer
-from senn_cli.training.programs import Ledger
-from senn_cli.training.tracking import Tracked
 
 Event = dict[str, Any]
 _ITS_OWN = ("kind", "passes", "weights", "layer")

@@ -11,13 +11,14 @@ import optax
 
 from senn_cli.curvature import fisher
 from senn_cli.curvature.tracked import TrackSettings
+from senn_cli.curvature.tracking import Tracked, observe_step, preconditioned
+from senn_cli.engine.frozen import trained
+from senn_cli.engine.objective import Task, loss_and_gradient
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.densenet import apply, update_mask
 from senn_cli.nets.models import masks as masks_of
-from senn_cli.training.objective import Task, loss_and_gradient
-from senn_cli.training.optimizer import Optimizer, kl_scale, trained
+from senn_cli.training.optimizer import Optimizer, kl_scale
 from senn_cli.training.state import TrainState
-from senn_cli.training.tracking import Tracked, observe_step, preconditioned
 
 Result = tuple[TrainState, jax.Array, jax.Array, jax.Array]
 

@@ -11,6 +11,8 @@ import numpy as np
 
 from senn_cli.curvature.kronecker import Spectrum
 from senn_cli.data.dataset import Dataset
+from senn_cli.engine.arrays import Arrays, first_rows
+from senn_cli.engine.programs import Aborted, Ledger, Program
 from senn_cli.errors import DivergedError
 from senn_cli.growth.dormant import DormantChannels
 from senn_cli.growth.edits import CapacityRule
@@ -18,13 +20,11 @@ from senn_cli.growth.policy import NoGrowth, Policy
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.randomness import key_data
 from senn_cli.training.ahead import compile_ahead
-from senn_cli.training.arrays import Arrays, first_rows
 from senn_cli.training.best import Best, Watch
 from senn_cli.training.growing import Event, Grower
 from senn_cli.training.memory import GrowthMemory
 from senn_cli.training.network import Network
 from senn_cli.training.optimizer import Optimizer
-from senn_cli.training.programs import Aborted, Ledger, Program
 from senn_cli.training.snapshot import Moment
 from senn_cli.training.step import FAULTS, Keys, Progress, no_progress
 from senn_cli.training.stepping import RunSteps

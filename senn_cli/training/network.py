@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from senn_cli.curvature import kfac
+from senn_cli.curvature import kfac, tracking
 from senn_cli.curvature.kfac import KfacSettings
 from senn_cli.growth.carry import edit_curvature, edit_optimizer
 from senn_cli.growth.conv_carry import edit_images
@@ -18,7 +18,6 @@ from senn_cli.nets.architecture import Architecture
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.initial import ArrayTree
 from senn_cli.nets.kinds import AnyArchitecture
-from senn_cli.training import tracking
 from senn_cli.training.optimizer import Optimizer
 from senn_cli.training.state import TrainState
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,12 +11,13 @@ import optax
 
 from senn_cli.curvature.kfac import KfacSettings
 from senn_cli.curvature.kronecker import SMALLEST
-from senn_cli.curvature.metric import Metric
 from senn_cli.curvature.tracked import TrackSettings
+from senn_cli.curvature.tracking import Tracking
+from senn_cli.engine.frozen import hold_frozen
+from senn_cli.engine.metric import Metric
+from senn_cli.engine.objective import Task, default_metric
 from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, OptimizerSpec, SgdSpec
 from senn_cli.spec.schedule import ScheduleSpec
-from senn_cli.training.objective import Task, default_metric
-from senn_cli.training.tracking import Tracking
 
 
 @dataclass(frozen=True)
@@ -96,50 +97,6 @@ def decayed(params: Any) -> Any:
     """Which parameters weight decay concerns: kernels, not biases or rational coefficients."""
     spared = ("bias", "coefficients")
     return {name: {k: k not in spared for k in leaves} for name, leaves in params.items()}
-
-
-class FrozenState(NamedTuple):
-    """Which parameters stay as they are.
-
-    Attributes:
-      frozen: a tree of the parameters' shape, 1 for an entry that stays and 0 for one that is
-        trained. Growth changes it as it changes any such tree: what it adds is trained.
-    """
-
-    frozen: Any
-
-
-def hold_frozen() -> optax.GradientTransformation:
-    """Optax's last part where `transfer.freeze` names something: no update of frozen entries.
-
-    Nothing is frozen at first; whoever starts the run fills in the state. A frozen entry keeps its
-    every bit, but for numbers below 1.2e-38, which XLA's addition on the CPU takes for 0.
-    """
-
-    def init(params: Any) -> FrozenState:
-        return FrozenState(jax.tree.map(jnp.zeros_like, params))
-
-    def update(updates: Any, state: FrozenState, params: Any = None) -> tuple[Any, FrozenState]:
-        # Not +0, to which -0 + 0 would turn a weight of -0: every bit stays.
-        held = jax.tree.map(lambda u, f: jnp.where(f > 0, -0.0, u), updates, state.frozen)
-        return held, state
-
-    return optax.GradientTransformation(init, update)
-
-
-def trained(tree: Any, state: Any) -> Any:
-    """`tree`, of the parameters' shape, with zeros where the optimizer's `state` holds them fixed.
-
-    So what is frozen counts neither in g^T d nor in a step's length.
-    """
-    held = [s for s in jax.tree.leaves(state, is_leaf=_is_frozen) if _is_frozen(s)]
-    for found in held:
-        tree = jax.tree.map(lambda a, f: jnp.where(f > 0, 0.0, a), tree, found.frozen)
-    return tree
-
-
-def _is_frozen(node: Any) -> bool:
-    return isinstance(node, FrozenState)
 
 
 def make_optimizer(

@@ -16,6 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from senn_cli.data.normalize import kind
+from senn_cli.engine.arrays import examples
+from senn_cli.engine.programs import Program
 from senn_cli.errors import RunError
 from senn_cli.growth.build import INPUT_DAMPING
 from senn_cli.growth.landscape import grid, make_landscape, place_of, weights_at
@@ -24,10 +26,8 @@ from senn_cli.nets.mlp import Parameters, apply
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.files import write_atomic
 from senn_cli.spec import Spec
-from senn_cli.training.arrays import examples
 from senn_cli.training.loop import Trainer
 from senn_cli.training.network import Network
-from senn_cli.training.programs import Program
 from senn_cli.training.snapshot import Moment
 
 When = Literal["before", "after", "end"]

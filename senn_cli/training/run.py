@@ -14,6 +14,9 @@ import numpy as np
 from senn_cli.data.dataset import Dataset
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.data.registry import load_dataset
+from senn_cli.engine.arrays import on_device
+from senn_cli.engine.device import choose_device
+from senn_cli.engine.programs import Ledger
 from senn_cli.errors import DivergedError, InterruptedRun, UsageError
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture
@@ -23,9 +26,7 @@ from senn_cli.runs.lock import RunLock
 from senn_cli.runs.weights import save_weights
 from senn_cli.spec import Duration, Spec, dump_spec
 from senn_cli.tracking.tracker import Trackers, check_trackers, open_trackers
-from senn_cli.training.arrays import on_device
 from senn_cli.training.assemble import assemble
-from senn_cli.training.device import choose_device
 from senn_cli.training.expected import expected_programs
 from senn_cli.training.growing import Event
 from senn_cli.training.interruption import Interruption
@@ -33,7 +34,6 @@ from senn_cli.training.listener import Listener, Silent, Start
 from senn_cli.training.loop import Outputs, Trainer
 from senn_cli.training.network import Network
 from senn_cli.training.optimizer import Optimizer
-from senn_cli.training.programs import Ledger
 from senn_cli.training.recorder import Recorder
 from senn_cli.training.result import result_of
 from senn_cli.training.saving import Saver, data_digest

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import jax
 
 from senn_cli.curvature.kfac import KfacState
+from senn_cli.curvature.tracking import Tracked
 from senn_cli.nets.mlp import Parameters
-from senn_cli.training.tracking import Tracked
 
 
 class TrainState(NamedTuple):

@@ -13,16 +13,17 @@ import optax
 from senn_cli.curvature import fisher, kfac
 from senn_cli.curvature.kfac import KfacSettings, KfacState
 from senn_cli.curvature.kronecker import Spectrum
-from senn_cli.curvature.metric import output_form, sample_output_gradient
+from senn_cli.engine.arrays import Arrays, batch, examples
+from senn_cli.engine.frozen import trained
+from senn_cli.engine.metric import output_form, sample_output_gradient
+from senn_cli.engine.objective import Task, loss_and_gradient
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture
 from senn_cli.nets.mlp import Parameters, Signals, apply
 from senn_cli.randomness import wrap
 from senn_cli.spec.augment import StepSpec
-from senn_cli.training.arrays import Arrays, batch, examples
 from senn_cli.training.image_step import image_step
-from senn_cli.training.objective import Task, loss_and_gradient
-from senn_cli.training.optimizer import CgSettings, Optimizer, kl_scale, trained
+from senn_cli.training.optimizer import CgSettings, Optimizer, kl_scale
 from senn_cli.training.state import TrainState
 
 FAULTS = ("", "train_loss", "gradient", "update")

@@ -17,6 +17,8 @@ import numpy as np
 import optax
 
 from senn_cli.data.dataset import Dataset
+from senn_cli.engine.device import choose_device
+from senn_cli.engine.frozen import FrozenState
 from senn_cli.errors import RunError, UsageError
 from senn_cli.nets.kinds import initial_parameters
 from senn_cli.runs.directory import RunDirectory, require_free
@@ -31,12 +33,11 @@ from senn_cli.training.destination import (
     head_of,
     other_inputs,
 )
-from senn_cli.training.device import choose_device
 from senn_cli.training.listener import Listener, Silent
 from senn_cli.training.loop import Trainer
 from senn_cli.training.memory import GrowthMemory
 from senn_cli.training.network import Network, new_network
-from senn_cli.training.optimizer import FrozenState, Optimizer
+from senn_cli.training.optimizer import Optimizer
 from senn_cli.training.origin import FORMAT, TRANSFER, Origin, read_origin
 from senn_cli.training.run import Run, new_run
 from senn_cli.training.saving import Saver, data_digest

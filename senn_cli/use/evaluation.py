@@ -14,10 +14,10 @@ from senn_cli.data.registry import load_dataset
 from senn_cli.errors import DataError, RunError, UsageError
 from senn_cli.model import Model, load_model
 from senn_cli.runs.directory import RunDirectory
+from senn_cli.runs.imported import DATA
 from senn_cli.runs.network import place_of
 from senn_cli.spec import DataSpec, load_spec
 from senn_cli.spec.data import CsvSpec, NpzSpec
-from senn_cli.use.imported import DATA
 from senn_cli.use.measures import Classification, Regression, classification, regression
 from senn_cli.use.table_files import encoding_of, target_names
 from senn_cli.words import plural

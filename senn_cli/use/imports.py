@@ -21,6 +21,7 @@ from senn_cli.nets.kinds import AnyArchitecture
 from senn_cli.runs.directory import RunDirectory, require_free
 from senn_cli.runs.environment import environment
 from senn_cli.runs.files import write_atomic
+from senn_cli.runs.imported import DATA
 from senn_cli.runs.jsonl import dumps
 from senn_cli.runs.weights import save_weights
 from senn_cli.training.origin import FORMAT, TRANSFER, digest_of
@@ -30,7 +31,6 @@ from senn_cli.use.import_files import WeightsFile, open_weights
 from senn_cli.use.import_mapping import read_mapping
 from senn_cli.use.import_network import build
 from senn_cli.use.import_reader import Origin, Tree, check_finite
-from senn_cli.use.imported import DATA
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from jax.flatten_util import ravel_pytree
 
 from senn_cli.curvature import activation_curvature as ac
 from senn_cli.curvature.activation_curvature import Shifts
-from senn_cli.curvature.metric import Metric, output_factor
 from senn_cli.curvature.patches import patches
+from senn_cli.engine.metric import Metric, output_factor
 from senn_cli.nets.activation import activate
 from senn_cli.nets.architecture import Activation
 from tests.dense import METRICS, close, double, metric_matrix, network

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from senn_cli.curvature.fisher import fisher_product, inner, natural_gradient
-from senn_cli.curvature.metric import Metric
+from senn_cli.engine.metric import Metric
 from senn_cli.nets.architecture import Architecture
 from tests.dense import (
     METRICS,

@@ -12,7 +12,7 @@ import pytest
 from senn_cli.curvature import kfac
 from senn_cli.curvature.kfac import Factors, KfacSettings, KfacState
 from senn_cli.curvature.kronecker import second_moment, spectrum
-from senn_cli.curvature.metric import Metric, output_factor
+from senn_cli.engine.metric import Metric, output_factor
 from senn_cli.nets.architecture import Architecture
 from senn_cli.nets.mlp import apply, with_constant
 from tests.dense import (

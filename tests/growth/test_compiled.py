@@ -7,13 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from senn_cli.engine.arrays import Arrays
+from senn_cli.engine.programs import Ledger
 from senn_cli.growth import score
 from senn_cli.growth.compiled import ROOM, Compiled
 from senn_cli.growth.objective import Neurons
 from senn_cli.growth.search import WidthSearch
 from senn_cli.randomness import key_data
-from senn_cli.training.arrays import Arrays
-from senn_cli.training.programs import Ledger
 
 N, INPUTS, OUTPUTS, P = 60, 3, 4, 5
 HIDDEN = [(2, 4, "rational"), (3, 5, "silu")]

@@ -18,8 +18,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from senn_cli.curvature.observe_images import ImageObservation, consumers, observe_images
 from senn_cli.curvature.slow import SlowGradient
 from senn_cli.curvature.tracked import Pair, Side, TrackSettings, TrackState
+from senn_cli.curvature.tracking import Tracked
 from senn_cli.growth.conv_carry import compensations, edit_images
 from senn_cli.growth.conv_edits import (
     ActivateChannels,
@@ -30,12 +32,10 @@ from senn_cli.growth.conv_edits import (
     RedrawChannels,
     ReorderChannels,
 )
-from senn_cli.growth.observe_images import ImageObservation, consumers, observe_images
 from senn_cli.nets.conv_architecture import DenseArchitecture, Wiring
 from senn_cli.nets.densenet import update_mask
 from senn_cli.nets.densenet_initial import initial_masks
 from senn_cli.training.state import TrainState
-from senn_cli.training.tracking import Tracked
 from tests.densenets import Tree, architecture, architectures, random_parameters, run
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -9,21 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from senn_cli.curvature.observe_images import consumers
 from senn_cli.curvature.slow import SlowGradient
 from senn_cli.curvature.tracked import Pair, Side, TrackSettings, TrackState
-from senn_cli.growth.conv_carry import edit_images
-from senn_cli.growth.conv_edits import ConvEdit, EnlargeChannels, PromoteBud
-from senn_cli.growth.dormant_images import ImageScores, image_scores
-from senn_cli.growth.observe_images import consumers
-from senn_cli.nets.conv_architecture import DenseArchitecture, Wiring
-from senn_cli.nets.densenet import apply, feature_rows, joined
-from senn_cli.nets.densenet_initial import initial_masks, initial_parameters
-from senn_cli.nets.models import masks as masks_of
-from senn_cli.randomness import key_data
-from senn_cli.training.arrays import Arrays
-from senn_cli.training.objective import loss_and_gradient
-from senn_cli.training.state import TrainState
-from senn_cli.training.tracking import (
+from senn_cli.curvature.tracking import (
     Tracked,
     Tracking,
     initial,
@@ -31,6 +20,17 @@ from senn_cli.training.tracking import (
     observe_step,
     used_rows,
 )
+from senn_cli.engine.arrays import Arrays
+from senn_cli.engine.objective import loss_and_gradient
+from senn_cli.growth.conv_carry import edit_images
+from senn_cli.growth.conv_edits import ConvEdit, EnlargeChannels, PromoteBud
+from senn_cli.growth.dormant_images import ImageScores, image_scores
+from senn_cli.nets.conv_architecture import DenseArchitecture, Wiring
+from senn_cli.nets.densenet import apply, feature_rows, joined
+from senn_cli.nets.densenet_initial import initial_masks, initial_parameters
+from senn_cli.nets.models import masks as masks_of
+from senn_cli.randomness import key_data
+from senn_cli.training.state import TrainState
 from tests.densenets import architecture, random_parameters
 
 NET = architecture((5, 5, 1), 2, [[(2, 3), (1, 2)], [(2, 3)]], bud=1)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from senn_cli.engine.programs import Ledger
 from senn_cli.growth import dormant_score
 from senn_cli.growth.compiled import Compiled
 from senn_cli.growth.dormant_mlp import DormantNeurons, gains
@@ -26,7 +27,6 @@ from senn_cli.growth.standing import Dice, StandingSettings, standing
 from senn_cli.growth.surgery import edit_parameters
 from senn_cli.nets.architecture import Architecture
 from senn_cli.training.network import capacity_edits
-from senn_cli.training.programs import Ledger
 from tests.leastsquares import fit, fitted
 from tests.views import view_of
 

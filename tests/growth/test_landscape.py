@@ -9,8 +9,8 @@ import scipy.linalg
 from hypothesis import given
 from hypothesis import strategies as st
 
+from senn_cli.engine.arrays import Arrays
 from senn_cli.growth.landscape import POINTS, grid, make_landscape, place_of, weights_at
-from senn_cli.training.arrays import Arrays
 from tests.growth.conftest import Nets, basis, ones_first
 
 pytestmark = pytest.mark.usefixtures("double")

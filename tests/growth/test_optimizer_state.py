@@ -11,12 +11,13 @@ import optax
 import pytest
 
 from senn_cli.data.registry import load_dataset
+from senn_cli.engine.frozen import FrozenState
+from senn_cli.engine.programs import Ledger
 from senn_cli.errors import UsageError
 from senn_cli.growth.optimizer_state import moved, require_known
 from senn_cli.spec import parse_spec
 from senn_cli.training import assemble
-from senn_cli.training.optimizer import FrozenState, Optimizer, make_optimizer
-from senn_cli.training.programs import Ledger
+from senn_cli.training.optimizer import Optimizer, make_optimizer
 from senn_cli.training.run import train_run
 from tests.resuming import SMALL
 

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from senn_cli.engine.programs import Ledger
 from senn_cli.growth.build import make_policy
 from senn_cli.growth.policy import Candidate, NoGrowth, Site, View, sites
 from senn_cli.growth.senn import SennPolicy
 from senn_cli.spec.expansion import DepthSpec, ExpansionSpec, WidthSpec
-from senn_cli.training.programs import Ledger
 
 
 def test_sites_are_hidden_layers_and_the_narrower_sides_of_maps(nets: Any) -> None:

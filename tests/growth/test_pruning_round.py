@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from senn_cli.engine.programs import Ledger
 from senn_cli.growth.compiled import Compiled
 from senn_cli.growth.edits import (
     AddNeurons,
@@ -23,7 +24,6 @@ from senn_cli.growth.settings import SennSettings
 from senn_cli.growth.surgery import edit_parameters
 from senn_cli.nets.architecture import Architecture
 from senn_cli.training.network import capacity_edits
-from senn_cli.training.programs import Ledger
 from tests.views import view_of
 
 WIDTH = WidthSearch("closed_form", 32, 4, 5, 8, 0.1, 10.0)

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 import pytest
 
+from senn_cli.engine.programs import Ledger
 from senn_cli.growth.compiled import ROOM, Compiled
 from senn_cli.growth.edits import (
     AddNeurons,
@@ -24,7 +25,6 @@ from senn_cli.growth.senn import SennPolicy
 from senn_cli.growth.settings import SennSettings
 from senn_cli.growth.surgery import edit_parameters
 from senn_cli.training.network import capacity_edits
-from senn_cli.training.programs import Ledger
 from tests.views import view_of
 
 N, INPUTS, OUTPUTS = 400, 4, 2

@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 from senn_cli.cli.app import app
 from senn_cli.data.known import known, training_rows
 from senn_cli.data.registry import load_dataset
+from senn_cli.engine import gpu
 from senn_cli.errors import SpecError
 from senn_cli.spec import load_spec, parse_spec
 from senn_cli.training import foreseen as subject
-from senn_cli.training import gpu
 from senn_cli.training.foreseen import doubts, foreseen
 
 ROOT = Path(__file__).parents[2]

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from senn_cli.data.registry import load_dataset
+from senn_cli.engine.programs import Aborted, Ledger
 from senn_cli.spec import parse_spec
 from senn_cli.training.assemble import assemble
 from senn_cli.training.loop import Outputs, Trainer
 from senn_cli.training.memory import GrowthMemory
-from senn_cli.training.programs import Aborted, Ledger
 from senn_cli.training.snapshot import Moment, arrays_of
 from tests.resuming import MOONS, Executables, shared_programs, steps
 

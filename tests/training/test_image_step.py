@@ -10,18 +10,18 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from senn_cli.curvature.observe_images import consumers
 from senn_cli.curvature.tracked import Pair, Side, TrackSettings, TrackState
-from senn_cli.growth.observe_images import consumers
+from senn_cli.curvature.tracking import Tracked, Tracking, bud_rows
+from senn_cli.engine.objective import loss_and_gradient
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.densenet import apply, joined, update_mask
 from senn_cli.nets.densenet_initial import initial_masks, initial_parameters
 from senn_cli.spec.optimizer import AdamSpec, SgdSpec
 from senn_cli.training.image_step import image_step
 from senn_cli.training.network import Network, new_network
-from senn_cli.training.objective import loss_and_gradient
 from senn_cli.training.optimizer import Optimizer, make_optimizer
 from senn_cli.training.state import TrainState
-from senn_cli.training.tracking import Tracked, Tracking, bud_rows
 from tests.densenets import architecture
 
 NET = architecture((5, 5, 1), 3, [[(2, 4)], [(2, 3), (2, 2)]], bud=2)

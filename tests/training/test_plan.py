@@ -8,10 +8,10 @@ import jax
 import pytest
 
 from senn_cli.data.registry import load_dataset
+from senn_cli.engine.programs import Ledger
 from senn_cli.spec import parse_spec
 from senn_cli.training import assemble
 from senn_cli.training.plan import Plan, make_plan, rows
-from senn_cli.training.programs import Ledger
 
 BASE = """
 data: {source: moons, train: 100, test: 50, validation: 20}

@@ -12,11 +12,11 @@ from typer.testing import CliRunner
 
 from senn_cli.cli.app import app
 from senn_cli.data.registry import load_dataset
+from senn_cli.engine.programs import Ledger
 from senn_cli.errors import SennError
 from senn_cli.spec import parse_spec
 from senn_cli.training import footprint, ready
 from senn_cli.training.assemble import assemble
-from senn_cli.training.programs import Ledger
 
 CASES = {
     "batch": ("data: moons\nnetwork: mlp\ntraining: {batch_size: 181}", "only 180 examples"),

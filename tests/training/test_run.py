@@ -14,13 +14,13 @@ import jax
 import numpy as np
 import pytest
 
+from senn_cli.engine.programs import PHASES, Ledger
 from senn_cli.errors import DataError, DivergedError, UsageError
 from senn_cli.runs.jsonl import to_json
 from senn_cli.runs.weights import load_weights
 from senn_cli.spec import load_spec, parse_spec
 from senn_cli.training import run as run_module
 from senn_cli.training.listener import Silent, Start
-from senn_cli.training.programs import PHASES, Ledger
 from senn_cli.training.run import Run, train_run
 from tests.resuming import DIGITS, MOONS
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from senn_cli.data.registry import load_dataset
+from senn_cli.engine.programs import Ledger
 from senn_cli.errors import RunError
 from senn_cli.runs import checkpoints
 from senn_cli.runs.checkpoints import CheckpointStore
@@ -23,7 +24,6 @@ from senn_cli.spec import Spec, parse_spec
 from senn_cli.training.assemble import assemble
 from senn_cli.training.best import Best
 from senn_cli.training.loop import Trainer
-from senn_cli.training.programs import Ledger
 from senn_cli.training.saving import (
     Saver,
     data_digest,

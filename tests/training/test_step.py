@@ -12,13 +12,14 @@ import pytest
 from senn_cli.curvature import kfac
 from senn_cli.curvature.kfac import KfacSettings
 from senn_cli.curvature.kronecker import second_moment, spectrum
+from senn_cli.engine.arrays import Arrays
+from senn_cli.engine.frozen import FrozenState
+from senn_cli.engine.objective import Task
 from senn_cli.nets.architecture import Architecture
 from senn_cli.nets.mlp import apply, with_constant
 from senn_cli.randomness import key_data, wrap
 from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, SgdSpec
-from senn_cli.training.arrays import Arrays
-from senn_cli.training.objective import Task
-from senn_cli.training.optimizer import FrozenState, Optimizer, make_optimizer
+from senn_cli.training.optimizer import Optimizer, make_optimizer
 from senn_cli.training.step import (
     FAULTS,
     Keys,

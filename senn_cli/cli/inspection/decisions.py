@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 
 from senn_cli.cli.inspection.columns import Column, lay_out
 from senn_cli.cli.inspection.screen import Line, Screen, Style
-from senn_cli.cli.words import widths
 from senn_cli.report.audit import Audit
 from senn_cli.report.record import Record
 from senn_cli.report.timeline import Entry, threshold_of
 from senn_cli.report.unscored import unscored
 from senn_cli.report.verdict import audit_words
+from senn_cli.report.words import widths
 from senn_cli.words import plural
 
 _LONGEST = 20  # letters that widths may take

@@ -10,8 +10,8 @@ from typing import Any
 
 from senn_cli.cli.inspection.screen import Line, Screen, write
 from senn_cli.cli.inspection.sections import tested
-from senn_cli.cli.words import grown, measures, rounds
 from senn_cli.report.record import Record, read_record
+from senn_cli.report.words import grown, measures, rounds
 from senn_cli.words import plural
 
 INTERVAL = 1.0

@@ -11,8 +11,8 @@ from typing import Literal, TextIO
 import typer
 
 from senn_cli.cli.console import encoding_of, is_styled, is_terminal
-from senn_cli.cli.words import printable
 from senn_cli.report.spark import ASCII, BLOCKS
+from senn_cli.report.words import printable
 
 Style = Literal["", "bold", "dim", "green", "yellow"]
 Line = tuple[str, Style]

@@ -8,11 +8,11 @@ from typing import Any
 
 from senn_cli.cli.inspection.columns import Column, lay_out
 from senn_cli.cli.inspection.screen import Line, Screen
-from senn_cli.cli.words import best_evaluation, duration, measures
 from senn_cli.report.overview import Shape
 from senn_cli.report.record import Record
 from senn_cli.report.spark import is_logarithmic, resample, spark
 from senn_cli.report.tracks import tracks
+from senn_cli.report.words import best_evaluation, duration, measures
 
 BARS = 48
 """Columns of a sparkline where there is room."""

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from senn_cli.cli.words import widths
 from senn_cli.report.options import flattened, is_duration
 from senn_cli.report.page.head import facts, final_widths
 from senn_cli.report.record import Record
+from senn_cli.report.words import widths
 
 _ABSENT = object()
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from senn_cli.cli.words import best_evaluation, duration, widths
 from senn_cli.report.record import Record
 from senn_cli.report.tracks import starting_widths
+from senn_cli.report.words import best_evaluation, duration, widths
 from senn_cli.words import plural
 
 _EDITS = ("insert_layer", "add_neurons", "prune_neurons")

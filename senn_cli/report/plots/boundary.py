@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from senn_cli.cli.words import widths
 from senn_cli.errors import RunError, UsageError
 from senn_cli.report.plots import style
 from senn_cli.report.plots.events import event_steps
 from senn_cli.report.plots.options import Options
 from senn_cli.report.plots.recordings import Boundary, at_steps, boundaries
 from senn_cli.report.record import Record
+from senn_cli.report.words import widths
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

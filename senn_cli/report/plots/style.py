@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from senn_cli.cli.words import printable
 from senn_cli.errors import RunError, UsageError
+from senn_cli.report.words import printable
 from senn_cli.runs.files import write_atomic
 
 if TYPE_CHECKING:

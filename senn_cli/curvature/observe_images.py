@@ -23,13 +23,13 @@ from senn_cli.curvature.activation_curvature import (
     second_derivative,
 )
 from senn_cli.curvature.kronecker import second_moment
-from senn_cli.curvature.metric import Metric
 from senn_cli.curvature.rank_one import combinations
+from senn_cli.engine.metric import Metric
+from senn_cli.engine.objective import Task, loss_and_gradient
 from senn_cli.nets.conv_architecture import DenseArchitecture, Wiring
 from senn_cli.nets.densenet import Parameters, Signals, apply, joined
 from senn_cli.nets.densenet_initial import Masks
 from senn_cli.nets.mlp import with_constant
-from senn_cli.training.objective import Task, loss_and_gradient
 
 
 class ImageObservation(NamedTuple):

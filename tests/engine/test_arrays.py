@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from senn_cli.data.dataset import Dataset, Part
-from senn_cli.training.arrays import Arrays, examples, inputs, on_device, targets
+from senn_cli.engine.arrays import Arrays, examples, inputs, on_device, targets
 
 RNG = np.random.default_rng(0)
 

@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from senn_cli.growth.observe_images import ImageObservation, consumers, observe_images
+from senn_cli.curvature.observe_images import ImageObservation, consumers, observe_images
+from senn_cli.engine.objective import loss_and_gradient
 from senn_cli.nets.densenet import apply, feature_rows, joined
 from senn_cli.nets.densenet_initial import Masks
-from senn_cli.training.objective import loss_and_gradient
 from tests import densenets
 
 pytestmark = pytest.mark.usefixtures("double")

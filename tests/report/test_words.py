@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from senn_cli.cli.words import duration, grown, measures, printable, rounds, widths
+from senn_cli.report.words import duration, grown, measures, printable, rounds, widths
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import threading
 import jax
 import numpy as np
 
-from senn_cli.training.compilation import compiled
-from senn_cli.training.programs import Ledger, Program
+from senn_cli.engine.compilation import compiled
+from senn_cli.engine.programs import Ledger, Program
 
 HIT = "/jax/compilation_cache/cache_hits"
 

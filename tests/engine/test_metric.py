@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from senn_cli.curvature.metric import (
+from senn_cli.engine.metric import (
     Metric,
     output_factor,
     output_form,

@@ -11,15 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from senn_cli.curvature.observe_images import consumers
 from senn_cli.curvature.tracked import TrackSettings, damped_moment
 from senn_cli.curvature.tracked import inverse as tracked_inverse
-from senn_cli.growth.observe_images import consumers
-from senn_cli.nets.conv_architecture import DenseArchitecture
-from senn_cli.nets.densenet import feature_rows
-from senn_cli.nets.densenet_initial import initial_masks, initial_parameters
-from senn_cli.randomness import key_data
-from senn_cli.training.arrays import Arrays
-from senn_cli.training.tracking import (
+from senn_cli.curvature.tracking import (
     Tracked,
     Tracking,
     bud_rows,
@@ -28,6 +23,11 @@ from senn_cli.training.tracking import (
     sizes,
     used_rows,
 )
+from senn_cli.engine.arrays import Arrays
+from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.densenet import feature_rows
+from senn_cli.nets.densenet_initial import initial_masks, initial_parameters
+from senn_cli.randomness import key_data
 from tests.densenets import architecture, convolved, run, sigma
 
 NET = architecture((6, 6, 1), 3, [[(3, 4)], [(2, 4)]], bud=2, pool="mean2s2")

@@ -49,8 +49,8 @@ def main() -> None:
     import jax
     import jax.numpy as jnp
 
-    from senn_cli.training.compilation import compiled
-    from senn_cli.training.device import enable_compilation_cache
+    from senn_cli.engine.compilation import compiled
+    from senn_cli.engine.device import enable_compilation_cache
 
     enable_compilation_cache()
     program = jax.jit(lambda x: jnp.tanh(x @ x.T).sum())

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from senn_cli.curvature.metric import Metric, output_factor
+from senn_cli.engine.metric import Metric, output_factor
+from senn_cli.engine.objective import Task, loss_and_gradient
 from senn_cli.nets.architecture import Architecture
 from senn_cli.nets.mlp import Parameters, apply, with_constant
-from senn_cli.training.objective import Task, loss_and_gradient
 
 
 class Observation(NamedTuple):

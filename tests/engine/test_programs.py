@@ -9,16 +9,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from senn_cli.engine.arrays import Arrays
+from senn_cli.engine.evaluate import make_evaluate
+from senn_cli.engine.programs import PHASES, Ledger, Program
 from senn_cli.growth.edits import AddNeurons, CapacityRule, EnlargeCapacity
 from senn_cli.nets.architecture import Architecture, Layer
 from senn_cli.nets.initial import draw_neurons, initial_parameters
 from senn_cli.randomness import key_data
 from senn_cli.spec.optimizer import NaturalGradientSpec
-from senn_cli.training.arrays import Arrays
-from senn_cli.training.evaluate import make_evaluate
 from senn_cli.training.network import Network, apply_edits, new_network
 from senn_cli.training.optimizer import make_optimizer
-from senn_cli.training.programs import PHASES, Ledger, Program
 from senn_cli.training.step import Keys, make_run_steps, no_progress
 
 

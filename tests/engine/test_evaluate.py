@@ -6,9 +6,9 @@ import jax
 import numpy as np
 import pytest
 
-from senn_cli.training import evaluate as module
-from senn_cli.training.arrays import Arrays
-from senn_cli.training.evaluate import make_evaluate
+from senn_cli.engine import evaluate as module
+from senn_cli.engine.arrays import Arrays
+from senn_cli.engine.evaluate import make_evaluate
 from tests.dense import network, outputs, padded, roomy, widths_of
 
 RNG = np.random.default_rng(0)

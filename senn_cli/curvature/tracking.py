@@ -17,18 +17,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from senn_cli.curvature import slow, tracked
-from senn_cli.curvature.metric import Metric
+from senn_cli.curvature.observe_images import consumers, observe_images
 from senn_cli.curvature.slow import SlowGradient
 from senn_cli.curvature.tracked import TrackSettings, TrackState
-from senn_cli.growth.observe_images import consumers, observe_images
+from senn_cli.engine.arrays import Arrays, batch, examples
+from senn_cli.engine.metric import Metric
+from senn_cli.engine.objective import Task
 from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture, Wiring
 from senn_cli.nets.densenet import joined, split
 from senn_cli.nets.densenet_initial import Masks
 from senn_cli.nets.models import masks as masks_of
 from senn_cli.randomness import wrap
 from senn_cli.spec.augment import StepSpec
-from senn_cli.training.arrays import Arrays, batch, examples
-from senn_cli.training.objective import Task
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import jax
 
-from senn_cli.training.compilation import compiled
+from senn_cli.engine.compilation import compiled
 
 PHASES = ("train", "track", "score", "surgery", "compile", "evaluate", "save")
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from senn_cli.training.objective import Task, default_metric, figure, loss_and_gradient
+from senn_cli.engine.objective import Task, default_metric, figure, loss_and_gradient
 from tests.dense import metric_matrix
 
 RNG = np.random.default_rng(0)

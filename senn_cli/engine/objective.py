@@ -7,7 +7,7 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 
-from senn_cli.curvature.metric import Metric
+from senn_cli.engine.metric import Metric
 
 Task = Literal["classification", "regression"]
 

@@ -15,7 +15,7 @@ from tests.waiting import LIMIT
 PRELUDE = """
 import os
 from senn_cli.errors import DeviceError
-from senn_cli.training.device import choose_device
+from senn_cli.engine.device import choose_device
 def refused(*arguments, **named):
     try:
         choose_device(*arguments, **named)
@@ -131,7 +131,7 @@ refused("auto", gpu_memory=0.5)
 def test_jax_may_be_imported_before_but_must_not_have_started() -> None:
     script = """
 import jax
-from senn_cli.training.device import _jax_has_started
+from senn_cli.engine.device import _jax_has_started
 print(_jax_has_started())
 choose_device("cpu")
 print(_jax_has_started(), jax.default_backend())
@@ -143,7 +143,7 @@ FAKE_GPU = """
 import jax
 jax.devices()
 import types
-import senn_cli.training.device as module
+import senn_cli.engine.device as module
 gpu = types.SimpleNamespace(platform="gpu", device_kind="NVIDIA H100")
 module._first_device = lambda device: gpu
 """

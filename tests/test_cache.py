@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from senn_cli.runs import cache
+from senn_cli import cache
 
 
 def test_the_environment_variable_decides(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

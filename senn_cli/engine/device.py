@@ -7,8 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Literal
 
+from senn_cli.cache import compilation_cache
 from senn_cli.errors import DeviceError
-from senn_cli.runs.cache import compilation_cache
 from senn_cli.runs.files import why_not_writable
 from senn_cli.words import plural
 

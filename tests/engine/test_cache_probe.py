@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from senn_cli.training.cache_probe import second_process_hits
+from senn_cli.engine.cache_probe import second_process_hits
 
 
 def test_two_processes_share_a_fresh_cache() -> None:

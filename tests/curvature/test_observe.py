@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from senn_cli.growth.observe import observe
+from senn_cli.curvature.observe import observe
 
 pytestmark = pytest.mark.usefixtures("double")
 

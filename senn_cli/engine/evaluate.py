@@ -7,12 +7,12 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 
+from senn_cli.engine.arrays import Arrays, examples, inputs, targets
+from senn_cli.engine.objective import Task, figure, loss_and_gradient
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture
 from senn_cli.nets.mlp import Parameters
 from senn_cli.nets.models import outputs as outputs_of
-from senn_cli.training.arrays import Arrays, examples, inputs, targets
-from senn_cli.training.objective import Task, figure, loss_and_gradient
 
 BLOCK = 4096
 """Examples evaluated at a time."""

@@ -1,0 +1,1 @@
+"""Compiled programs and their ledger, arrays on devices, objectives and their metrics."""
