@@ -15,6 +15,7 @@ from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.data.targets import as_uint8
 from senn_cli.errors import MISFORMED, RunError
 from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.features import present
 from senn_cli.nets.kinds import AnyArchitecture
 from senn_cli.runs import layout
 from senn_cli.runs.directory import RunDirectory
@@ -194,14 +195,16 @@ def _compact_densenet(
 ) -> dict[str, dict[str, np.ndarray]]:
     """The first `width` channels of every layer; buds stay."""
     result: dict[str, dict[str, np.ndarray]] = {}
-    for wire in architecture.wiring:
+    for wire in architecture.maps:
         leaves = params[wire.name]
         result[wire.name] = {
             source.leaf: np.ascontiguousarray(
                 leaves[source.leaf][
                     ...,
-                    : source.channels if source.origin == "bud" else source.width,
-                    : wire.width,
+                    : source.feature.capacity
+                    if source.feature.role == "bud"
+                    else source.feature.width,
+                    : present(wire.target),
                 ]
             )
             for source in wire.sources

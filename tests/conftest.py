@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -98,3 +99,12 @@ def _interruptible() -> None:
     """Ctrl-C is heard also where the tests were started in the background, which ignores it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="module")
+def double() -> Iterator[None]:
+    """Double precision in JAX, for one test module."""
+    import jax  # many tests need none
+
+    with jax.enable_x64(True):
+        yield

@@ -12,8 +12,9 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from senn_cli.engine.metric import Metric
-from senn_cli.nets.architecture import Activation, Architecture, Layer
+from senn_cli.nets.architecture import Activation, Layer
 from senn_cli.nets.mlp import apply
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 
 Tree = dict[str, dict[str, Any]]
 METRICS: tuple[Metric, ...] = ("euclidean", "softmax", "gaussian")
@@ -27,10 +28,10 @@ def double() -> Iterator[None]:
 
 def network(
     sizes: Sequence[int], activation: Activation = "rational", seed: int = 0
-) -> tuple[Architecture, Tree]:
+) -> tuple[MlpArchitecture, Tree]:
     """A network without spare capacity, all its parameters random NumPy arrays of float64."""
     hidden = tuple(Layer(n, n, activation) for n in sizes[1:-1])
-    architecture = Architecture(sizes[0], sizes[-1], hidden)
+    architecture = MlpArchitecture(sizes[0], sizes[-1], hidden)
     rng = np.random.default_rng(seed)
     params: Tree = {}
     for index, (n_in, n_out) in enumerate(pairwise(sizes)):
@@ -45,18 +46,18 @@ def network(
     return architecture, params
 
 
-def widths_of(architecture: Architecture) -> np.ndarray:
+def widths_of(architecture: MlpArchitecture) -> np.ndarray:
     return np.asarray(architecture.widths, np.int32)
 
 
-def roomy(architecture: Architecture, capacities: Sequence[int]) -> Architecture:
+def roomy(architecture: MlpArchitecture, capacities: Sequence[int]) -> MlpArchitecture:
     """The same network with these capacities."""
     for index, capacity in enumerate(capacities):
         architecture = architecture.with_layer(index, capacity=capacity)
     return architecture
 
 
-def padded(params: Tree, architecture: Architecture) -> Tree:
+def padded(params: Tree, architecture: MlpArchitecture) -> Tree:
     """Parameters of the widths in use, with zeros up to the capacity."""
 
     def room(name: str, symbol: str, value: Any) -> Any:
@@ -66,7 +67,7 @@ def padded(params: Tree, architecture: Architecture) -> Tree:
     return {n: {k: room(n, k, v) for k, v in leaves.items()} for n, leaves in params.items()}
 
 
-def in_use(params: Tree, architecture: Architecture) -> Tree:
+def in_use(params: Tree, architecture: MlpArchitecture) -> Tree:
     """The inverse of `padded`; fails where anything beyond the widths is not zero."""
 
     def cut(name: str, symbol: str, value: Any) -> np.ndarray:
@@ -81,7 +82,7 @@ def in_use(params: Tree, architecture: Architecture) -> Tree:
     return {n: {k: cut(n, k, v) for k, v in leaves.items()} for n, leaves in params.items()}
 
 
-def _shape(architecture: Architecture, name: str, symbol: str) -> tuple[int, ...]:
+def _shape(architecture: MlpArchitecture, name: str, symbol: str) -> tuple[int, ...]:
     kind, index = name.split("_")
     n_in, n_out = architecture.map_capacity(int(index))
     if kind == "activation":
@@ -101,13 +102,13 @@ def random_like(params: Tree, seed: int = 0) -> Tree:
 
 
 @partial(jax.jit, static_argnums=0)
-def outputs(architecture: Architecture, params: Tree, x: Any) -> jax.Array:
+def outputs(architecture: MlpArchitecture, params: Tree, x: Any) -> jax.Array:
     """The network's outputs `(N, m)`."""
     return apply(architecture.shape(), params, x, widths_of(architecture)).outputs
 
 
 @partial(jax.jit, static_argnums=0)
-def jacobian(architecture: Architecture, params: Tree, x: Any) -> jax.Array:
+def jacobian(architecture: MlpArchitecture, params: Tree, x: Any) -> jax.Array:
     """d outputs / d parameters, `(N, m, P)`, parameters in the order of `flat`."""
     vector, tree = ravel_pytree(params)
     return jax.jacobian(lambda v: outputs(architecture, tree(v), x))(vector)
@@ -123,7 +124,7 @@ def metric_matrix(metric: Metric, y: Any) -> np.ndarray:
     return np.stack([np.diag(q) - np.outer(q, q) for q in p])
 
 
-def fisher(architecture: Architecture, params: Tree, x: Any, metric: Metric) -> np.ndarray:
+def fisher(architecture: MlpArchitecture, params: Tree, x: Any, metric: Metric) -> np.ndarray:
     """F = E[J^T H J], `(P, P)`."""
     j = np.asarray(jacobian(architecture, params, x))
     h = metric_matrix(metric, outputs(architecture, params, x))

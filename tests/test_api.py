@@ -13,7 +13,7 @@ import pytest
 import senn_cli
 from senn_cli.data.registry import load_dataset
 from senn_cli.errors import SpecError
-from senn_cli.nets.architecture import Architecture
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from senn_cli.runs.weights import load_weights
 from senn_cli.training.run import Run
 
@@ -31,7 +31,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return senn_cli.train(SPEC, root=tmp_path_factory.mktemp("api"))
 
 
-def forward(architecture: Architecture, params: Any, x: np.ndarray) -> np.ndarray:
+def forward(architecture: MlpArchitecture, params: Any, x: np.ndarray) -> np.ndarray:
     """The network in float64, unused neurons cut off, written down from the paper."""
     a = x.astype(np.float64)
     for index in range(len(architecture.hidden) + 1):

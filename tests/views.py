@@ -10,11 +10,11 @@ import numpy as np
 
 from senn_cli.engine.arrays import Arrays
 from senn_cli.growth.policy import View
-from senn_cli.nets.architecture import Architecture
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 
 
 def view_of(
-    architecture: Architecture, params: Any, x: np.ndarray, y: np.ndarray, **changes: Any
+    architecture: MlpArchitecture, params: Any, x: np.ndarray, y: np.ndarray, **changes: Any
 ) -> View:
     """A view of a network for regression, with data that are not standardised."""
     n, m = x.shape[1], y.shape[1]

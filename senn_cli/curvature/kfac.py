@@ -17,8 +17,8 @@ import jax.numpy as jnp
 from senn_cli.curvature import kronecker
 from senn_cli.curvature.kronecker import Spectrum
 from senn_cli.nets.activation import rational_basis
-from senn_cli.nets.architecture import Architecture
 from senn_cli.nets.mlp import Parameters, Signals, joined, split, with_constant
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 
 Factors = dict[str, dict[str, Any]]
 
@@ -49,14 +49,14 @@ class KfacState(NamedTuple):
     factors: Factors
 
 
-def active_counts(shape: Architecture, widths: jax.Array) -> list[jax.Array]:
+def active_counts(shape: MlpArchitecture, widths: jax.Array) -> list[jax.Array]:
     """Neurons in use: of the inputs, of every hidden layer, of the outputs."""
     hidden = [widths[i] for i in range(len(shape.hidden))]
     return [jnp.asarray(shape.inputs), *hidden, jnp.asarray(shape.outputs)]
 
 
 def batch_factors(
-    shape: Architecture, params: Parameters, signals: Signals, gradients: tuple[jax.Array, ...]
+    shape: MlpArchitecture, params: Parameters, signals: Signals, gradients: tuple[jax.Array, ...]
 ) -> Factors:
     """The factors of one batch.
 
@@ -66,7 +66,7 @@ def batch_factors(
         pre-activations, `(N, n_out)` each (`metric.sample_output_gradient` at the outputs).
     """
     factors: Factors = {}
-    for index in range(shape.maps):
+    for index in range(len(shape.maps)):
         a = kronecker.second_moment(with_constant(signals.inputs[index]))
         s = kronecker.second_moment(gradients[index])
         factors[f"map_{index}"] = {"a": a, "s": s}
@@ -79,10 +79,10 @@ def batch_factors(
     return factors
 
 
-def initial_state(shape: Architecture, dtype: jnp.dtype = jnp.float32) -> KfacState:
+def initial_state(shape: MlpArchitecture, dtype: jnp.dtype = jnp.float32) -> KfacState:
     """Empty averages; the first batch replaces them whole."""
     factors: Factors = {}
-    for index in range(shape.maps):
+    for index in range(len(shape.maps)):
         n_in, n_out = shape.map_capacity(index)
         a, s = jnp.zeros((1 + n_in, 1 + n_in), dtype), jnp.zeros((n_out, n_out), dtype)
         factors[f"map_{index}"] = {"a": a, "s": s, "a_inverse": a, "s_inverse": s}
@@ -94,7 +94,7 @@ def initial_state(shape: Architecture, dtype: jnp.dtype = jnp.float32) -> KfacSt
 
 
 def invert(
-    shape: Architecture,
+    shape: MlpArchitecture,
     factors: Factors,
     widths: jax.Array,
     damping: float,
@@ -103,7 +103,7 @@ def invert(
     """The factors with damped inverses made anew."""
     counts = active_counts(shape, widths)
     result: Factors = {}
-    for index in range(shape.maps):
+    for index in range(len(shape.maps)):
         a, s = factors[f"map_{index}"]["a"], factors[f"map_{index}"]["s"]
         n_a, n_s = counts[index] + 1, counts[index + 1]
         damp_a, damp_s = kronecker.damping_split(a, s, n_a, n_s, damping)
@@ -123,7 +123,7 @@ def invert(
 
 def update(
     settings: KfacSettings,
-    shape: Architecture,
+    shape: MlpArchitecture,
     state: KfacState,
     batch: Factors,
     widths: jax.Array,

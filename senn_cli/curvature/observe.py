@@ -9,8 +9,8 @@ import jax.numpy as jnp
 
 from senn_cli.engine.metric import Metric, output_factor
 from senn_cli.engine.objective import Task, loss_and_gradient
-from senn_cli.nets.architecture import Architecture
 from senn_cli.nets.mlp import Parameters, apply, with_constant
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 
 
 class Observation(NamedTuple):
@@ -32,7 +32,7 @@ class Observation(NamedTuple):
 
 
 def observe(
-    shape: Architecture,
+    shape: MlpArchitecture,
     params: Parameters,
     widths: jax.Array,
     x: jax.Array,
@@ -42,7 +42,7 @@ def observe(
 ) -> Observation:
     """The observation of network inputs `x` (N, inputs) with targets `y`."""
     n = x.shape[0]
-    zeros = tuple(jnp.zeros((n, shape.map_capacity(i)[1]), x.dtype) for i in range(shape.maps))
+    zeros = tuple(jnp.zeros((n, shape.map_capacity(i)[1]), x.dtype) for i in range(len(shape.maps)))
 
     def run(shifts: tuple[jax.Array, ...]) -> tuple[jax.Array, tuple[tuple[jax.Array, ...], ...]]:
         signals = apply(shape, params, x, widths, shifts)

@@ -26,9 +26,10 @@ from senn_cli.curvature.kronecker import second_moment
 from senn_cli.curvature.rank_one import combinations
 from senn_cli.engine.metric import Metric
 from senn_cli.engine.objective import Task, loss_and_gradient
-from senn_cli.nets.conv_architecture import DenseArchitecture, Wiring
+from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.densenet import Parameters, Signals, apply, joined
 from senn_cli.nets.densenet_initial import Masks
+from senn_cli.nets.features import Map
 from senn_cli.nets.mlp import with_constant
 
 
@@ -47,9 +48,9 @@ class ImageObservation(NamedTuple):
     loss: jax.Array
 
 
-def consumers(shape: DenseArchitecture) -> tuple[Wiring, ...]:
+def consumers(shape: DenseArchitecture) -> tuple[Map, ...]:
     """The maps that read channels and are in use: layers and head, not buds."""
-    return tuple(wire for wire in shape.wiring if wire.kind != "bud")
+    return tuple(wire for wire in shape.maps if wire.target.role != "bud")
 
 
 def observe_images(
@@ -75,7 +76,7 @@ def observe_images(
         `tracked.update_rank_one`.
     """
     blank = jax.eval_shape(lambda p: apply(shape, p, x, masks), params)
-    hidden = [wire for wire in consumers(shape) if wire.kind == "layer"]
+    hidden = [wire for wire in consumers(shape) if wire.target.role == "hidden"]
     pre = {
         wire.name: jnp.zeros(blank.preactivations[wire.name].shape, x.dtype)
         for wire in consumers(shape)
@@ -115,8 +116,8 @@ def observe_images(
     return ImageObservation(gradients, factors, jnp.mean(losses))
 
 
-def _input_factor(key: jax.Array, wire: Wiring, read: jax.Array, stride: int) -> jax.Array:
-    if wire.kind == "head":
+def _input_factor(key: jax.Array, wire: Map, read: jax.Array, stride: int) -> jax.Array:
+    if wire.target.role == "outputs":
         return second_moment(with_constant(read))
     if stride == 1:
         return patches.input_factor(read)
@@ -124,12 +125,12 @@ def _input_factor(key: jax.Array, wire: Wiring, read: jax.Array, stride: int) ->
 
 
 def _vectors(
-    key: jax.Array, wire: Wiring, read: jax.Array, covectors: jax.Array, stride: int, count: int
+    key: jax.Array, wire: Map, read: jax.Array, covectors: jax.Array, stride: int, count: int
 ) -> tuple[jax.Array, jax.Array]:
     """`count` vectors for each factor, whose outer products have it as their expectation."""
     of_offset, of_a, of_s = jax.random.split(key, 3)
     s = combinations(of_s, covectors.reshape(-1, covectors.shape[-1]), count)
-    if wire.kind == "head":
+    if wire.target.role == "outputs":
         return combinations(of_a, with_constant(read), count), s
     offset = jax.random.randint(of_offset, (2,), 0, stride)
     rows = patches.patch_subset(read, offset, stride=stride)
@@ -139,5 +140,5 @@ def _vectors(
     return scale * combinations(of_a, rows, count), s
 
 
-def _second(shape: DenseArchitecture, wire: Wiring) -> SecondDerivative:
-    return partial(second_derivative, shape.hidden[wire.index].activation)
+def _second(shape: DenseArchitecture, wire: Map) -> SecondDerivative:
+    return partial(second_derivative, shape.hidden[wire.target.index].activation)

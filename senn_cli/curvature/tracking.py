@@ -23,9 +23,10 @@ from senn_cli.curvature.tracked import TrackSettings, TrackState
 from senn_cli.engine.arrays import Arrays, batch, examples
 from senn_cli.engine.metric import Metric
 from senn_cli.engine.objective import Task
-from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture, Wiring
+from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture
 from senn_cli.nets.densenet import joined, split
 from senn_cli.nets.densenet_initial import Masks
+from senn_cli.nets.features import Map
 from senn_cli.nets.models import masks as masks_of
 from senn_cli.randomness import wrap
 from senn_cli.spec.augment import StepSpec
@@ -68,8 +69,11 @@ def sizes(shape: DenseArchitecture) -> dict[str, tuple[int, int]]:
     """Rows and columns of every map that is tracked."""
     found = {}
     for wire in consumers(shape):
-        n_in = sum(source.channels for source in wire.sources)
-        found[wire.name] = (1 + n_in if wire.kind == "head" else TAPS * n_in, wire.channels)
+        n_in = sum(source.feature.capacity for source in wire.sources)
+        found[wire.name] = (
+            1 + n_in if wire.target.role == "outputs" else TAPS * n_in,
+            wire.target.capacity,
+        )
     return found
 
 
@@ -79,28 +83,30 @@ def initial(shape: DenseArchitecture, tracking: Tracking) -> Tracked:
     return Tracked(tracked.initial_state(sizes(shape)), averages)
 
 
-def rows_of(wire: Wiring, channels: list[Any]) -> Any:
+def rows_of(wire: Map, channels: list[Any]) -> Any:
     """A mask over the rows of `densenet.joined`, `(n_a,)`, from one over every source's channels.
 
     The head's row of the bias counts as in.
     """
     array: Any = jnp if any(isinstance(c, jax.Array) for c in channels) else np
     mask = array.concatenate(channels)
-    if wire.kind == "head":
+    if wire.target.role == "outputs":
         return array.concatenate([np.ones(1, bool), mask])
     return array.tile(mask, TAPS)
 
 
-def used_rows(wire: Wiring, masks: Masks) -> tuple[Any, Any]:
+def used_rows(wire: Map, masks: Masks) -> tuple[Any, Any]:
     """Rows and columns of a map that are in use, bool."""
     return rows_of(wire, [masks.of(source) for source in wire.sources]), masks.columns(wire)
 
 
-def bud_rows(wire: Wiring) -> np.ndarray:
+def bud_rows(wire: Map) -> np.ndarray:
     """Rows of a map that belong to buds, bool `(n_a,)`."""
-    of_buds = [np.full(source.channels, source.origin == "bud") for source in wire.sources]
+    of_buds = [
+        np.full(source.feature.capacity, source.feature.role == "bud") for source in wire.sources
+    ]
     mask: np.ndarray = rows_of(wire, of_buds)
-    return mask & (wire.kind != "head")
+    return mask & (wire.target.role != "outputs")
 
 
 def observe_step(

@@ -17,11 +17,11 @@ from senn_cli.growth.surgery import (
     renumbered,
     swap_out,
 )
-from senn_cli.nets.architecture import Architecture
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 
 
 def edit_optimizer(
-    state: Any, architecture: Architecture, edit: Edit, after: Architecture, *, natural: bool
+    state: Any, architecture: MlpArchitecture, edit: Edit, after: MlpArchitecture, *, natural: bool
 ) -> Any:
     """Optax's state (NumPy leaves) after `edit`; see `optimizer_state.moved`.
 
@@ -45,7 +45,7 @@ def _square(matrix: np.ndarray, size: int) -> np.ndarray:
     return np.pad(matrix, room)
 
 
-def _room_for(factors: Tree, after: Architecture) -> Tree:
+def _room_for(factors: Tree, after: MlpArchitecture) -> Tree:
     result: Tree = {}
     for name, leaves in factors.items():
         n_in, n_out = after.map_capacity(int(name.rsplit("_", 1)[1]))
@@ -59,9 +59,9 @@ def _room_for(factors: Tree, after: Architecture) -> Tree:
 def edit_curvature(
     state: KfacState | None,
     params: Tree,
-    architecture: Architecture,
+    architecture: MlpArchitecture,
     edit: Edit,
-    after: Architecture,
+    after: MlpArchitecture,
 ) -> KfacState | None:
     """KFAC's state (NumPy leaves) after `edit`; its inverses are made anew at the next step.
 
@@ -118,7 +118,7 @@ def extended(a: np.ndarray, moments: np.ndarray, k: int) -> np.ndarray:
 
 
 def _insert_factors(
-    state: KfacState, params: Tree, architecture: Architecture, edit: InsertLayer
+    state: KfacState, params: Tree, architecture: MlpArchitecture, edit: InsertLayer
 ) -> tuple[Tree, dict[str, Any]]:
     n_in, n_out = architecture.map_width(edit.map)
     old = state.factors[f"map_{edit.map}"]

@@ -23,8 +23,9 @@ from senn_cli.growth.reader import Shares
 from senn_cli.growth.score import Gain, Target
 from senn_cli.growth.search import DepthSearch, WidthSearch, search_layers, search_neurons
 from senn_cli.nets.activation import activate
-from senn_cli.nets.architecture import Activation, Architecture
+from senn_cli.nets.architecture import Activation
 from senn_cli.nets.mlp import Parameters, with_constant
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from senn_cli.randomness import wrap
 
 ROOM = 8
@@ -72,7 +73,7 @@ class Compiled:
         self, ledger: Ledger, task: Task, metric: Metric, *, damping_a: float, damping_s: float
     ) -> None:
         def look(
-            shape: Architecture,
+            shape: MlpArchitecture,
             params: Parameters,
             widths: jax.Array,
             data: Arrays,

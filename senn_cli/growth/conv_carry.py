@@ -32,9 +32,10 @@ from senn_cli.growth.conv_surgery import (
     lineage,
 )
 from senn_cli.growth.optimizer_state import Kind, moved
-from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture, Wiring
+from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture
 from senn_cli.nets.densenet import feature_rows
 from senn_cli.nets.densenet_initial import Masks, initial_masks
+from senn_cli.nets.features import Map
 
 
 def edit_images(
@@ -101,7 +102,7 @@ def compensations(
     """How the maps that read a channel stand in for it, by their tracked factors."""
     masks, found = initial_masks(architecture), {}
     for wire, source in architecture.readers(edit.layer):
-        if wire.kind == "bud":
+        if wire.target.role == "bud":
             continue
         used, _ = used_rows(wire, masks)
         rows = feature_rows(wire)[first_channel(wire, source.leaf) + edit.channel]
@@ -125,12 +126,12 @@ def edit_tracked(
     maps: dict[str, Pair] = {}
     averages: dict[str, np.ndarray] = {}
     ages: dict[str, np.ndarray] = {}
-    for wire in after.wiring:
-        if wire.kind == "bud":
+    for wire in after.maps:
+        if wire.target.role == "bud":
             continue
         before, columns = ancestor(architecture, lines, wire)
         rows = rows_before(before, wire, lines)
-        if before is None or before.kind == "bud":  # nothing was tracked of the new layer
+        if before is None or before.target.role == "bud":  # nothing was tracked of the new layer
             maps[wire.name] = Pair(_blank(len(rows)), _blank(len(columns)))
         else:
             pair = state.factors.maps[before.name]
@@ -139,7 +140,7 @@ def edit_tracked(
             continue
         averages[wire.name] = np.zeros((2, len(rows), len(columns)), np.float32)
         ages[wire.name] = np.zeros((2, len(rows)), np.int32)
-        if before is not None and before.kind != "bud":
+        if before is not None and before.target.role != "bud":
             old = _taken(state.slow.averages[before.name], rows, 1)
             averages[wire.name] = _taken(old, columns, 2)
             ages[wire.name] = _taken(state.slow.ages[before.name], rows, 1)
@@ -147,19 +148,19 @@ def edit_tracked(
     return _on_host(Tracked(factors, state.slow and SlowGradient(averages, ages)))  # type: ignore[arg-type]
 
 
-def rows_before(before: Wiring | None, wire: Wiring, lines: Lineage) -> np.ndarray:
+def rows_before(before: Map | None, wire: Map, lines: Lineage) -> np.ndarray:
     """For every row of `densenet.joined` of `wire` the row that it was before, or `NEW`."""
     channels = []
     sources = before.sources if before is not None else ()
-    firsts = np.cumsum([0, *(source.channels for source in sources)])
+    firsts = np.cumsum([0, *(source.feature.capacity for source in sources)])
     for source in wire.sources:
-        origin, numbers = lines[source.origin, source.index]
-        match = [i for i, s in enumerate(sources) if (s.origin, s.index) == origin]
+        origin, numbers = lines[source.feature.role, source.feature.index]
+        match = [i for i, s in enumerate(sources) if (s.feature.role, s.feature.index) == origin]
         first = firsts[match[0]] if match else 0
-        known = np.asarray(numbers) != NEW if match else np.zeros(source.channels, bool)
+        known = np.asarray(numbers) != NEW if match else np.zeros(source.feature.capacity, bool)
         channels.append(np.where(known, first + np.asarray(numbers), NEW))
     numbers = np.concatenate(channels)
-    if wire.kind == "head":
+    if wire.target.role == "outputs":
         return np.concatenate([[0], np.where(numbers == NEW, NEW, 1 + numbers)])
     taps = np.arange(TAPS)[:, None] * firsts[-1]
     rows: np.ndarray = np.where(numbers == NEW, NEW, taps + numbers)
@@ -189,17 +190,17 @@ def _renewed(
     """The rows of the channels that were drawn anew begin at their next batch."""
     picked = chosen(architecture, edit)
     maps, averages, ages = dict(state.factors.maps), {}, {}
-    for wire in architecture.wiring:
-        if wire.kind == "bud":
+    for wire in architecture.maps:
+        if wire.target.role == "bud":
             continue
         channels = []
         for source in wire.sources:
-            if source.origin == "image":
-                channels.append(np.zeros(source.channels, bool))
+            if source.feature.role == "data":
+                channels.append(np.zeros(source.feature.capacity, bool))
             else:
                 channels.append(picked.of(source) & ~np.asarray(masks.of(source)))
         rows = rows_of(wire, channels)
-        if wire.kind == "head":
+        if wire.target.role == "outputs":
             rows[0] = False  # the bias
         pair = state.factors.maps[wire.name]
         if rows.any():

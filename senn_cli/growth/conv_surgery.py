@@ -22,7 +22,7 @@ from senn_cli.growth.conv_edits import (
     edit_architecture,
 )
 from senn_cli.growth.dormant_score import compensated
-from senn_cli.nets.conv_architecture import DenseArchitecture, Wiring
+from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.densenet import feature_rows, update_mask
 from senn_cli.nets.densenet_initial import (
     Masks,
@@ -32,8 +32,9 @@ from senn_cli.nets.densenet_initial import (
     split_sources,
     with_columns,
 )
+from senn_cli.nets.features import Map, map_named
 
-Feature = tuple[Literal["image", "layer", "bud"], int]
+Feature = tuple[Literal["data", "hidden", "bud", "outputs"], int]
 """What yields channels: the image, a hidden layer or the bud before it."""
 NEW = -1
 """In a lineage: a channel that was not there before."""
@@ -47,9 +48,9 @@ its channels the number it had there, int `(channels,)`, or `NEW`."""
 def lineage(architecture: DenseArchitecture, masks: Masks, edit: ConvEdit) -> Lineage:
     """Where every channel after `edit` comes from; for everything that has rows or columns."""
     after, _ = edit_architecture(architecture, masks, edit)
-    found: Lineage = {("image", 0): (("image", 0), np.arange(architecture.image[2]))}
+    found: Lineage = {("data", 0): (("data", 0), np.arange(architecture.image[2]))}
     for index, layer in enumerate(after.hidden):
-        old: Feature = ("layer", index)
+        old: Feature = ("hidden", index)
         here = np.arange(layer.capacity)
         bud: Feature | None = ("bud", index)
         if isinstance(edit, Compact):
@@ -62,26 +63,26 @@ def lineage(architecture: DenseArchitecture, masks: Masks, edit: ConvEdit) -> Li
             old, bud = ("bud", index), None
             here = np.where(here < architecture.bud, here, NEW)
         elif isinstance(edit, PromoteBud) and index > edit.layer:
-            old = ("layer", index - 1)
+            old = ("hidden", index - 1)
             bud = None if index == edit.layer + 1 else ("bud", index - 1)
-        found["layer", index] = (old, here)
+        found["hidden", index] = (old, here)
         if after.bud:
             found["bud", index] = (bud, np.arange(after.bud) if bud else np.full(after.bud, NEW))
     return found
 
 
-def _at(architecture: DenseArchitecture, feature: Feature) -> Wiring:
+def _at(architecture: DenseArchitecture, feature: Feature) -> Map:
     """The map that yields `feature`."""
-    return next(w for w in architecture.wiring if (w.kind, w.index) == feature)
+    return next(w for w in architecture.maps if (w.target.role, w.target.index) == feature)
 
 
 def ancestor(
-    architecture: DenseArchitecture, lines: Lineage, wire: Wiring
-) -> tuple[Wiring | None, np.ndarray]:
+    architecture: DenseArchitecture, lines: Lineage, wire: Map
+) -> tuple[Map | None, np.ndarray]:
     """The map that `wire` was before an edit, None if new, and the old number of its columns."""
-    if wire.kind == "head":
-        return architecture.map_named("head"), np.arange(wire.channels)
-    old, columns = lines[wire.kind, wire.index]
+    if wire.target.role == "outputs":
+        return map_named(architecture, "head"), np.arange(wire.target.capacity)
+    old, columns = lines[wire.target.role, wire.target.index]
     return (None if old is None else _at(architecture, old)), columns
 
 
@@ -97,21 +98,23 @@ def moved(
 ) -> Tree:
     """A tree of the parameters' shape, rows and columns moved along `lines`; new entries zero."""
     dtype = tree["head"]["kernel"].dtype
-    lead = tree[architecture.wiring[0].name]["input"].shape[:-2]
+    lead = tree[architecture.maps[0].name]["input"].shape[:-2]
     result: Tree = {}
-    for wire in after.wiring:
+    for wire in after.maps:
         before, columns = ancestor(architecture, lines, wire)
         leaves: dict[str, np.ndarray] = {}
         for source in wire.sources:
-            origin, rows = lines[source.origin, source.index]
+            origin, rows = lines[source.feature.role, source.feature.index]
             sources = before.sources if before is not None else ()
-            match = [s.leaf for s in sources if (s.origin, s.index) == origin]
+            match = [s.leaf for s in sources if (s.feature.role, s.feature.index) == origin]
             if before is None or not match:
-                leaves[source.leaf] = np.zeros((*lead, source.channels, wire.channels), dtype)
+                leaves[source.leaf] = np.zeros(
+                    (*lead, source.feature.capacity, wire.target.capacity), dtype
+                )
             else:
                 kernel = _taken(tree[before.name][match[0]], -1, columns)
                 leaves[source.leaf] = _taken(kernel, -2, rows)
-        if wire.kind == "head":
+        if wire.target.role == "outputs":
             leaves["bias"] = tree["head"]["bias"].copy()
         result[wire.name] = leaves
     return result
@@ -128,7 +131,7 @@ def edit_parameters(
     result = moved(params, architecture, after, lines)
     if isinstance(edit, EnlargeChannels | PromoteBud):
         dtype = params["head"]["kernel"].dtype
-        for wire in after.wiring:
+        for wire in after.maps:
             where = np.flatnonzero(ancestor(architecture, lines, wire)[1] == NEW)
             if len(where):
                 drawn = draw_channels(wire, masks_after, where, edit.seed, edit.name, edit.step)
@@ -156,21 +159,21 @@ def chosen(architecture: DenseArchitecture, edit: RedrawChannels) -> Masks:
     return Masks(tuple(layers), tuple(mask(c, architecture.bud) for c in edit.buds))
 
 
-def first_channel(wire: Wiring, leaf: str) -> int:
+def first_channel(wire: Map, leaf: str) -> int:
     """How many input channels come before those of source `leaf`."""
     leaves = [source.leaf for source in wire.sources]
-    return sum(source.channels for source in wire.sources[: leaves.index(leaf)])
+    return sum(source.feature.capacity for source in wire.sources[: leaves.index(leaf)])
 
 
 def _compensated(
-    wire: Wiring, leaves: dict[str, np.ndarray], combination: np.ndarray, rows: np.ndarray
+    wire: Map, leaves: dict[str, np.ndarray], combination: np.ndarray, rows: np.ndarray
 ) -> dict[str, np.ndarray]:
-    if wire.kind == "head":
+    if wire.target.role == "outputs":
         weights = np.concatenate([leaves["bias"][None], leaves["kernel"]])
         weights = compensated(weights, combination, rows)
         return {"kernel": weights[1:], "bias": weights[0]}
     kernel = np.concatenate([leaves[source.leaf] for source in wire.sources], axis=2)
-    weights = compensated(kernel.reshape(-1, wire.channels), combination, rows)
+    weights = compensated(kernel.reshape(-1, wire.target.capacity), combination, rows)
     return split_sources(wire, weights.reshape(kernel.shape))
 
 
@@ -194,7 +197,7 @@ def edit_moments(
     trained = update_mask(architecture, masks)
     was, now = moved(trained, architecture, after, lines), update_mask(after, masks_after)
     result = moved(tree, architecture, after, lines)
-    for wire in after.wiring:
+    for wire in after.maps:
         before = ancestor(architecture, lines, wire)[0]
         level = _level(tree, trained, architecture, before) if kind == "square" else 0.0
         for leaf, array in result[wire.name].items():
@@ -204,15 +207,13 @@ def edit_moments(
     return result
 
 
-def _level(
-    tree: Tree, trained: Tree, architecture: DenseArchitecture, wire: Wiring | None
-) -> float:
+def _level(tree: Tree, trained: Tree, architecture: DenseArchitecture, wire: Map | None) -> float:
     """The mean over the trained weights of `wire`; of a bud over those of the layer behind it."""
     if wire is None:
         return 0.0
     names = [wire.name]
-    if wire.kind == "bud":
-        names.append(_at(architecture, ("layer", wire.index)).name)
+    if wire.target.role == "bud":
+        names.append(_at(architecture, ("hidden", wire.target.index)).name)
     for name in names:
         chosen = [
             array[np.broadcast_to(trained[name][leaf], array.shape)]

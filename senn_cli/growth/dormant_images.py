@@ -71,18 +71,18 @@ def image_scores(
         variance = dormant_score.gain_error(view, groups, other, outputs) ** 2
         start = 0
         for source in wire.sources:
-            here = slice(start, start + source.channels)
-            start += source.channels
-            if source.origin == "image":
+            here = slice(start, start + source.feature.capacity)
+            start += source.feature.capacity
+            if source.feature.role == "data":
                 continue
-            if source.origin == "bud":
-                buds[source.index] += gain[here]
-                bud_variances[source.index] += variance[here]
+            if source.feature.role == "bud":
+                buds[source.feature.index] += gain[here]
+                bud_variances[source.feature.index] += variance[here]
                 continue
-            gains[source.index] += gain[here]
-            variances[source.index] += variance[here]
-            costs[source.index] += removal.lower[here]
-            changes[source.index] += removal.loss_change[here]
+            gains[source.feature.index] += gain[here]
+            variances[source.feature.index] += variance[here]
+            costs[source.feature.index] += removal.lower[here]
+            changes[source.feature.index] += removal.loss_change[here]
     return ImageScores(
         etas=etas,
         gains=tuple(gains),

@@ -29,7 +29,7 @@ from senn_cli.growth.removal import Bar, prunings
 from senn_cli.growth.settings import SennSettings
 from senn_cli.growth.standing import Dice, StandingSettings, standing
 from senn_cli.growth.surgery import joined
-from senn_cli.nets.architecture import Architecture
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from senn_cli.randomness import numpy_generator
 
 
@@ -263,7 +263,7 @@ class _DormantRound:
         return f"score {best.score:.3g} of {best.site} is within its noise, {best.bias:.3g}"
 
 
-def _wider(architecture: Architecture, layer: int) -> Architecture:
+def _wider(architecture: MlpArchitecture, layer: int) -> MlpArchitecture:
     """The architecture with one more neuron, without spare capacity for it."""
     now = architecture.hidden[layer]
     width = now.width + 1

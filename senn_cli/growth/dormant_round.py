@@ -136,7 +136,9 @@ class DormantRound:
         for cost, index, channel in sorted(found):
             if s.pruned_per_round is not None and pruned >= s.pruned_per_round:
                 break
-            readers = {wire.name for wire, _ in self.before.readers(index) if wire.kind != "bud"}
+            readers = {
+                wire.name for wire, _ in self.before.readers(index) if wire.target.role != "bud"
+            }
             width = self.architecture.hidden[index].width - 1
             if width < s.min_width or touched & readers:
                 continue

@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from senn_cli.nets.architecture import Activation, Architecture, Layer, next_capacity
+from senn_cli.nets.architecture import Activation, Layer, next_capacity
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +102,8 @@ def floored(kernel: np.ndarray, floor: float) -> np.ndarray:
 
 
 def edit_architecture(
-    architecture: Architecture, edit: Edit, rule: CapacityRule | None = None
-) -> Architecture:
+    architecture: MlpArchitecture, edit: Edit, rule: CapacityRule | None = None
+) -> MlpArchitecture:
     """The architecture after `edit`; `rule` gives an inserted layer its capacity (else its width).
 
     Raises:

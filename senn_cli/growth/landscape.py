@@ -19,8 +19,8 @@ from senn_cli.engine.arrays import Arrays, inputs, targets
 from senn_cli.engine.metric import Metric
 from senn_cli.engine.objective import Task
 from senn_cli.growth import objective, score
-from senn_cli.nets.architecture import Architecture
 from senn_cli.nets.mlp import Parameters
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 
 POINTS = 81
 """Locations and scales in a landscape, each."""
@@ -57,7 +57,7 @@ def make_landscape(
     """
 
     def landscape(
-        shape: Architecture,
+        shape: MlpArchitecture,
         params: Parameters,
         widths: jax.Array,
         data: Arrays,

@@ -16,8 +16,8 @@ from senn_cli.curvature.tracking import Tracked
 from senn_cli.engine.arrays import Arrays
 from senn_cli.growth.conv_edits import ConvEdit
 from senn_cli.growth.edits import Edit
-from senn_cli.nets.architecture import Architecture
 from senn_cli.nets.mlp import Parameters
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 
 
 @dataclass(frozen=True)
@@ -201,11 +201,11 @@ class NoGrowth:
         return Round(())
 
 
-def sites(architecture: Architecture, *, width: bool, depth: bool) -> tuple[Site, ...]:
+def sites(architecture: MlpArchitecture, *, width: bool, depth: bool) -> tuple[Site, ...]:
     """All sites: every hidden layer for neurons, every map for a layer on its narrower side."""
     result = [Site("width", i) for i in range(len(architecture.hidden))] if width else []
     if depth:
-        for index in range(architecture.maps):
+        for index in range(len(architecture.maps)):
             n_in, n_out = architecture.map_width(index)
             result.append(Site("depth", index, "inputs" if n_in <= n_out else "outputs"))
     return tuple(result)

@@ -18,8 +18,9 @@ from senn_cli.growth.removal import Bar, prunings
 from senn_cli.growth.score import Target
 from senn_cli.growth.settings import SennSettings
 from senn_cli.growth.surgery import joined
-from senn_cli.nets.architecture import Architecture, Layer
+from senn_cli.nets.architecture import Layer
 from senn_cli.nets.initial import draw_neurons
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from senn_cli.randomness import key_data, numpy_generator
 
 
@@ -72,9 +73,9 @@ class GrowthRound:
         width: int = self.view.architecture.map_width(site.index)[site.side == "outputs"]
         return width
 
-    def _architecture(self) -> Architecture:
+    def _architecture(self) -> MlpArchitecture:
         """The architecture with the neurons accepted so far in this round."""
-        grown: Architecture = self.view.architecture
+        grown: MlpArchitecture = self.view.architecture
         for index, width in enumerate(self.widths):
             capacity = max(width, grown.hidden[index].capacity)
             grown = grown.with_layer(index, width=width, capacity=capacity)
@@ -329,7 +330,7 @@ class GrowthRound:
         return weights, coefficients
 
 
-def _after(architecture: Architecture, site: Site) -> Architecture:
+def _after(architecture: MlpArchitecture, site: Site) -> MlpArchitecture:
     """The architecture after one addition at `site`, without spare capacity for it."""
     if site.kind == "width":
         layer = architecture.hidden[site.index]

@@ -7,7 +7,7 @@ from typing import Literal
 
 from senn_cli.growth.removal import PruneSettings
 from senn_cli.growth.search import DepthSearch, WidthSearch
-from senn_cli.nets.architecture import Architecture
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from senn_cli.words import plural
 
 
@@ -42,7 +42,7 @@ class SennSettings:
     prune: PruneSettings | None = None
     price: float = 0.0
 
-    def exhausted(self, architecture: Architecture, added: int) -> str | None:
+    def exhausted(self, architecture: MlpArchitecture, added: int) -> str | None:
         """Why nothing at all may be added, `added` neurons into a round, if so."""
         width = sum(architecture.widths)
         if self.max_hidden is not None and width >= self.max_hidden:
@@ -53,7 +53,7 @@ class SennSettings:
             return f"per_round: {plural(added, 'neuron')} added in this round"
         return None
 
-    def allows(self, before: Architecture, after: Architecture) -> bool:
+    def allows(self, before: MlpArchitecture, after: MlpArchitecture) -> bool:
         """Whether `after`, which one addition to `before` would yield, respects all limits."""
         grown = len(after.hidden) > len(before.hidden)
         return (

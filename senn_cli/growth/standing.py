@@ -16,8 +16,8 @@ import numpy as np
 
 from senn_cli.growth.objective import Neurons
 from senn_cli.growth.policy import View
-from senn_cli.nets.architecture import Architecture
 from senn_cli.nets.initial import draw_neurons
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from senn_cli.randomness import numpy_generator
 
 
@@ -58,7 +58,7 @@ def last_redraws(seed: int, layer: int, slots: int, epoch: int, probability: flo
 
 
 def standing(
-    settings: StandingSettings, architecture: Architecture, seed: int, layer: int, epoch: int
+    settings: StandingSettings, architecture: MlpArchitecture, seed: int, layer: int, epoch: int
 ) -> Neurons:
     """The proposals of hidden layer `layer` in `epoch`, from the initial distribution.
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from senn_cli.growth.edits import AddNeurons, Edit, InsertLayer, PruneNeuron
 from senn_cli.nets.activation import IDENTITY
-from senn_cli.nets.architecture import Architecture
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 
 Tree = dict[str, dict[str, np.ndarray]]
 
@@ -39,7 +39,7 @@ def renumbered(tree: dict[str, Any], first: int) -> dict[str, Any]:
     return moved
 
 
-def _room_for(tree: Tree, architecture: Architecture) -> Tree:
+def _room_for(tree: Tree, architecture: MlpArchitecture) -> Tree:
     """Every array padded with zeros to the capacities of `architecture`."""
     result: Tree = {}
     for name, leaves in tree.items():
@@ -69,7 +69,7 @@ def split(weights: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def edit_parameters(
-    params: Tree, architecture: Architecture, edit: Edit, after: Architecture
+    params: Tree, architecture: MlpArchitecture, edit: Edit, after: MlpArchitecture
 ) -> Tree:
     """Parameters (NumPy) of `after` that compute what `params` of `architecture` compute."""
     if isinstance(edit, InsertLayer):
@@ -95,7 +95,7 @@ def edit_parameters(
     return result
 
 
-def _prune(tree: Tree, architecture: Architecture, edit: PruneNeuron) -> Tree:
+def _prune(tree: Tree, architecture: MlpArchitecture, edit: PruneNeuron) -> Tree:
     last = architecture.hidden[edit.layer].width - 1
     result = {name: dict(leaves) for name, leaves in tree.items()}
     feeds, reads = f"map_{edit.layer}", f"map_{edit.layer + 1}"
@@ -112,9 +112,9 @@ def _prune(tree: Tree, architecture: Architecture, edit: PruneNeuron) -> Tree:
 
 def _insert(
     tree: Tree,
-    architecture: Architecture,
+    architecture: MlpArchitecture,
     edit: InsertLayer,
-    after: Architecture,
+    after: MlpArchitecture,
     kind: Literal["vector", "covector"],
     *,
     identity: bool,
@@ -153,9 +153,9 @@ def _insert(
 
 def edit_moments(
     tree: Tree,
-    architecture: Architecture,
+    architecture: MlpArchitecture,
     edit: Edit,
-    after: Architecture,
+    after: MlpArchitecture,
     kind: Literal["vector", "covector", "square"],
 ) -> Tree:
     """A tree of the parameters' shape within an optimizer's state, after `edit`.

@@ -15,52 +15,15 @@ from functools import cached_property
 from typing import Any, Literal, get_args
 
 from senn_cli.nets.architecture import Layer
+from senn_cli.nets.features import Feature, Map, Source, hidden_feature, readers
 
 Pool = Literal["max3s2", "max2s2", "mean2s2"]
 """Pooling after every block: maximum or mean, over 3x3 or 2x2 positions, stride 2, SAME."""
 POOLS: tuple[str, ...] = get_args(Pool)
 
+WINDOW = (3, 3)
+"""Positions of a kernel."""
 TAPS = 9
-"""Positions of a 3x3 kernel."""
-
-
-@dataclass(frozen=True)
-class Source:
-    """One group of channels that a map reads.
-
-    Attributes:
-      leaf: the name of its kernel among the map's parameters.
-      origin: what yields the channels; `index` is the hidden layer, or the layer of the bud.
-      channels: channels allocated.
-      width: channels in use; none of a bud.
-    """
-
-    leaf: str
-    origin: Literal["image", "layer", "bud"]
-    index: int
-    channels: int
-    width: int
-
-
-@dataclass(frozen=True)
-class Wiring:
-    """What one linear map reads and yields.
-
-    Attributes:
-      name: of its parameters: `block_0/layer_1`, `block_0/bud_1` or `head`.
-      kind: whether it feeds a hidden layer, a bud or the outputs.
-      index: the hidden layer, or the layer of the bud, counted over all blocks; -1 for the head.
-      sources: what it reads, in the order of the concatenation.
-      channels: channels (of the head: outputs) allocated.
-      width: those in use; for a bud all, though nothing uses them yet.
-    """
-
-    name: str
-    kind: Literal["layer", "bud", "head"]
-    index: int
-    sources: tuple[Source, ...]
-    channels: int
-    width: int
 
 
 @dataclass(frozen=True)
@@ -143,54 +106,54 @@ class DenseArchitecture:
         return f"block {block} layer {layer}"
 
     @cached_property
-    def wiring(self) -> tuple[Wiring, ...]:
-        """All maps, in the order of computation: before every layer its bud, at last the head."""
-        found: list[Wiring] = []
-        channels = self.image[2]
-        read = Source("input", "image", 0, channels, channels)
-        index = 0
-        for number, layers in enumerate(self.blocks):
-            sources = [read]
-            for j, layer in enumerate(layers):
-                at = f"block_{number}"
-                seen = tuple(sources)
-                if self.bud:
-                    bud = Wiring(f"{at}/bud_{j}", "bud", index, seen, self.bud, self.bud)
-                    found.append(bud)
-                    seen = (*seen, Source("bud", "bud", index, self.bud, 0))
-                size = (layer.capacity, layer.width)
-                found.append(Wiring(f"{at}/layer_{j}", "layer", index, seen, *size))
-                sources.append(Source(f"layer_{j}", "layer", index, *size))
-                read = Source("input", "layer", index, *size)
-                index += 1
-        last = replace(read, leaf="kernel")
-        found.append(Wiring("head", "head", -1, (last,), self.outputs, self.outputs))
+    def features(self) -> tuple[Feature, ...]:
+        """The image, before every layer its bud (if there are buds), and the outputs."""
+        found = [Feature("image", "data", 0, self.image[2], self.image[2], site="image")]
+        for index, layer in enumerate(self.hidden):
+            block, number = self.place(index)
+            if self.bud:
+                name, site = f"block_{block}/bud_{number}", f"block {block} bud {number}"
+                activation = layer.activation
+                bud = Feature(name, "bud", index, 0, self.bud, activation, "dormant", site)
+                found.append(bud)
+            name, site = f"block_{block}/layer_{number}", self.site(index)
+            size = (layer.width, layer.capacity, layer.activation)
+            found.append(Feature(name, "hidden", index, *size, "dormant", site))
+        found.append(Feature("outputs", "outputs", 0, self.outputs, self.outputs, site="outputs"))
         return tuple(found)
 
-    def map_named(self, name: str) -> Wiring:
-        """The map of that name; KeyError if there is none."""
-        return {wire.name: wire for wire in self.wiring}[name]
-
-    def readers(self, index: int) -> tuple[tuple[Wiring, Source], ...]:
-        """The maps that read hidden layer `index` (buds among them), each with its source."""
-        return tuple(
-            (wire, source)
-            for wire in self.wiring
-            for source in wire.sources
-            if source.origin == "layer" and source.index == index
-        )
+    @cached_property
+    def maps(self) -> tuple[Map, ...]:
+        """All maps, in the order of computation: before every layer its bud, at last the head."""
+        found: list[Map] = []
+        (image, *inner, outputs) = self.features
+        area, inner_features = self.image[:2], iter(inner)
+        read, last = Source("input", image), image
+        for layers in self.blocks:
+            sources = [read]
+            positions = area[0] * area[1]
+            for number, _ in enumerate(layers):
+                seen = tuple(sources)
+                if self.bud:
+                    bud = next(inner_features)
+                    found.append(Map(bud.name, seen, bud, False, WINDOW, positions))
+                    seen = (*seen, Source("bud", bud))
+                last = next(inner_features)
+                found.append(Map(last.name, seen, last, False, WINDOW, positions))
+                sources.append(Source(f"layer_{number}", last))
+            read = Source("input", last)
+            area = (-(-area[0] // 2), -(-area[1] // 2))
+        found.append(Map("head", (Source("kernel", last),), outputs, True))
+        return tuple(found)
 
     @property
     def parameters(self) -> int:
         """Parameters in use: kernels between channels in use, and the head; no buds."""
-        total = 0
-        for wire in self.wiring:
-            read = sum(source.width for source in wire.sources)
-            if wire.kind == "layer":
-                total += TAPS * read * wire.width
-            elif wire.kind == "head":
-                total += (read + 1) * wire.width
-        return total
+        return sum(m.parameters for m in self.maps)
+
+    def readers(self, index: int) -> tuple[tuple[Map, Source], ...]:
+        """The maps that read hidden layer `index` (buds among them), each with its source."""
+        return readers(self, hidden_feature(self, index).name)
 
     def shape(self) -> DenseArchitecture:
         """The architecture with every channel in use: the static key of compiled functions."""

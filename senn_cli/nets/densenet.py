@@ -18,8 +18,9 @@ import numpy as np
 from jax.typing import DTypeLike
 
 from senn_cli.nets.activation import activate
-from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture, Pool, Wiring
+from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture, Pool
 from senn_cli.nets.densenet_initial import Masks
+from senn_cli.nets.features import Map
 
 Parameters = dict[str, dict[str, jax.Array]]
 """As `densenet_initial.Tree`, on the device."""
@@ -76,7 +77,7 @@ def pooled(pool: Pool, x: jax.Array) -> jax.Array:
 class Convolution(nn.Module):
     """A 3x3 convolution without bias, SAME padding, over several groups of channels."""
 
-    wire: Wiring
+    wire: Map
     compute_dtype: Any = None
 
     @nn.compact
@@ -84,7 +85,7 @@ class Convolution(nn.Module):
         """Maps `(N, H, W, n_in)`, in parts, to `(N, H, W, n_out)`."""
         kernels = []
         for source in self.wire.sources:
-            shape = (3, 3, source.channels, self.wire.channels)
+            shape = (3, 3, source.feature.capacity, self.wire.target.capacity)
             kernel = self.param(source.leaf, nn.initializers.lecun_normal(), shape)
             kernels.append(silenced(kernel, masks.of(source)))
         dtype = self.compute_dtype or kernels[0].dtype
@@ -96,15 +97,15 @@ class Convolution(nn.Module):
 class Head(nn.Module):
     """x W + b, rows of channels not in use read as zero."""
 
-    wire: Wiring
+    wire: Map
 
     @nn.compact
     def __call__(self, x: jax.Array, masks: Masks) -> jax.Array:
         """Maps `(N, n_in)` to `(N, outputs)`."""
         (source,) = self.wire.sources
-        shape = (source.channels, self.wire.channels)
+        shape = (source.feature.capacity, self.wire.target.capacity)
         kernel = self.param("kernel", nn.initializers.lecun_normal(), shape)
-        bias = self.param("bias", nn.initializers.zeros, (self.wire.channels,))
+        bias = self.param("bias", nn.initializers.zeros, (self.wire.target.capacity,))
         return x.astype(kernel.dtype) @ silenced(kernel, masks.of(source)) + bias
 
 
@@ -130,12 +131,12 @@ class DenseNet(nn.Module):
     ) -> Signals:
         """Runs the network on `x`; arguments as in `apply`."""
         shifts, post_shifts = shifts or {}, post_shifts or {}
-        values = {("image", 0): x.reshape(-1, *self.shape.image)}
+        values = {"image": x.reshape(-1, *self.shape.image)}
         inputs, preactivations = {}, {}
         last = {self.shape.flat(b, len(layers) - 1) for b, layers in enumerate(self.shape.blocks)}
-        for wire in self.shape.wiring:
-            parts = [values[source.origin, source.index] for source in wire.sources]
-            if wire.kind == "head":
+        for wire in self.shape.maps:
+            parts = [values[source.feature.name] for source in wire.sources]
+            if wire.target.role == "outputs":
                 dtype = jnp.promote_types(parts[0].dtype, jnp.float32)
                 mean = jnp.mean(parts[0].astype(dtype), axis=(1, 2))
                 inputs[wire.name], z = mean, Head(wire, name=wire.name)(mean, masks)
@@ -146,16 +147,16 @@ class DenseNet(nn.Module):
             if wire.name in shifts:
                 z = z + shifts[wire.name].astype(z.dtype)
             preactivations[wire.name] = z
-            if wire.kind == "head":
+            if wire.target.role == "outputs":
                 break
-            h = activate(self.shape.hidden[wire.index].activation, z, None)
+            h = activate(self.shape.hidden[wire.target.index].activation, z, None)
             if wire.name in post_shifts:
                 h = h + post_shifts[wire.name].astype(h.dtype)
-            if wire.kind == "layer" and wire.index in last:
+            if wire.target.role == "hidden" and wire.target.index in last:
                 h = pooled(self.shape.pool, h)
-            if wire.kind == "bud" and not masks.buds:
+            if wire.target.role == "bud" and not masks.buds:
                 h = jax.lax.stop_gradient(h)  # it would be zero; this spares its computation
-            values[wire.kind, wire.index] = h
+            values[wire.target.name] = h
         return Signals(preactivations["head"], inputs, preactivations)
 
 
@@ -191,41 +192,41 @@ def update_mask(shape: DenseArchitecture, masks: Masks) -> dict[str, dict[str, A
     and the zero output weights of dormant channels stay zero. Works on arrays of NumPy and JAX.
     """
     result: dict[str, dict[str, Any]] = {}
-    for wire in shape.wiring:
+    for wire in shape.maps:
         columns = masks.columns(wire)
         result[wire.name] = {
             source.leaf: masks.of(source)[:, None] & columns[None, :] for source in wire.sources
         }
-        if wire.kind == "head":
+        if wire.target.role == "outputs":
             result[wire.name]["bias"] = columns
     return result
 
 
-def joined(wire: Wiring, leaves: Mapping[str, jax.Array]) -> jax.Array:
+def joined(wire: Map, leaves: Mapping[str, jax.Array]) -> jax.Array:
     """A map's weights as one matrix, rows as in `feature_rows`.
 
     Of a convolution `(9 n_in, n_out)`: row p n_in + c belongs to kernel position p (row by row) and
     input channel c in the order of the concatenation. Of the head `(1 + n_in, outputs)`, the bias
     in row 0.
     """
-    if wire.kind == "head":
+    if wire.target.role == "outputs":
         return jnp.concatenate([leaves["bias"][None], leaves["kernel"]], axis=0)
     kernel = jnp.concatenate([leaves[source.leaf] for source in wire.sources], axis=2)
-    return kernel.reshape(-1, wire.channels)
+    return kernel.reshape(-1, wire.target.capacity)
 
 
-def split(wire: Wiring, weights: jax.Array) -> dict[str, jax.Array]:
+def split(wire: Map, weights: jax.Array) -> dict[str, jax.Array]:
     """The inverse of `joined`."""
-    if wire.kind == "head":
+    if wire.target.role == "outputs":
         return {"kernel": weights[1:], "bias": weights[0]}
-    ends = np.cumsum([source.channels for source in wire.sources])
-    parts = jnp.split(weights.reshape(3, 3, -1, wire.channels), ends[:-1], axis=2)
+    ends = np.cumsum([source.feature.capacity for source in wire.sources])
+    parts = jnp.split(weights.reshape(3, 3, -1, wire.target.capacity), ends[:-1], axis=2)
     return {source.leaf: part for source, part in zip(wire.sources, parts, strict=True)}
 
 
-def feature_rows(wire: Wiring) -> np.ndarray:
+def feature_rows(wire: Map) -> np.ndarray:
     """The rows of `joined` of every input channel, int `(n_in, 9)`; of the head `(n_in, 1)`."""
-    n_in = sum(source.channels for source in wire.sources)
-    if wire.kind == "head":
+    n_in = sum(source.feature.capacity for source in wire.sources)
+    if wire.target.role == "outputs":
         return 1 + np.arange(n_in)[:, None]
     return np.arange(TAPS)[None, :] * n_in + np.arange(n_in)[:, None]

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture, Source, Wiring
+from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture
+from senn_cli.nets.features import Map, Source
 from senn_cli.randomness import numpy_generator
 
 Tree = dict[str, dict[str, np.ndarray]]
@@ -40,19 +41,23 @@ class Masks(NamedTuple):
 
     def of(self, source: Source) -> Any:
         """Which channels of `source` are in use, bool `(channels,)`."""
-        if source.origin == "image":
-            return np.ones(source.channels, bool)
-        if source.origin == "layer":
-            return self.layers[source.index]
-        return self.buds[source.index] if self.buds else np.zeros(source.channels, bool)
+        if source.feature.role == "data":
+            return np.ones(source.feature.capacity, bool)
+        if source.feature.role == "hidden":
+            return self.layers[source.feature.index]
+        return (
+            self.buds[source.feature.index]
+            if self.buds
+            else np.zeros(source.feature.capacity, bool)
+        )
 
-    def columns(self, wire: Wiring) -> Any:
+    def columns(self, wire: Map) -> Any:
         """Which channels that the map yields are in use, bool `(channels,)`."""
-        if wire.kind == "head":
-            return np.ones(wire.channels, bool)
-        if wire.kind == "layer":
-            return self.layers[wire.index]
-        return self.buds[wire.index] if self.buds else np.zeros(wire.channels, bool)
+        if wire.target.role == "outputs":
+            return np.ones(wire.target.capacity, bool)
+        if wire.target.role == "hidden":
+            return self.layers[wire.target.index]
+        return self.buds[wire.target.index] if self.buds else np.zeros(wire.target.capacity, bool)
 
 
 def initial_masks(architecture: DenseArchitecture) -> Masks:
@@ -61,7 +66,7 @@ def initial_masks(architecture: DenseArchitecture) -> Masks:
 
 
 def draw_channels(
-    wire: Wiring, masks: Masks, channels: Iterable[int], seed: int, purpose: str, step: int
+    wire: Map, masks: Masks, channels: Iterable[int], seed: int, purpose: str, step: int
 ) -> dict[str, np.ndarray]:
     """Input weights of k `channels` of a convolution, drawn anew from the initial distribution.
 
@@ -87,9 +92,9 @@ def draw_channels(
     return split_sources(wire, kernel.astype(np.float32))
 
 
-def split_sources(wire: Wiring, kernel: np.ndarray) -> dict[str, np.ndarray]:
+def split_sources(wire: Map, kernel: np.ndarray) -> dict[str, np.ndarray]:
     """A kernel `(3, 3, n_in, n_out)` over all sources, cut into one for each."""
-    ends = np.cumsum([source.channels for source in wire.sources])
+    ends = np.cumsum([source.feature.capacity for source in wire.sources])
     parts = map(np.ascontiguousarray, np.split(kernel, ends[:-1], axis=2))
     return {source.leaf: part for source, part in zip(wire.sources, parts, strict=True)}
 
@@ -106,18 +111,18 @@ def initial_parameters(
     """
     masks = initial_masks(architecture) if masks is None else masks
     params: Tree = {}
-    for wire in architecture.wiring:
-        if wire.kind != "head":
-            channels = range(wire.channels)
+    for wire in architecture.maps:
+        if wire.target.role != "outputs":
+            channels = range(wire.target.capacity)
             params[wire.name] = draw_channels(wire, masks, channels, seed, "initial", 0)
             continue
         (source,) = wire.sources
         used = np.asarray(masks.of(source), bool)
         rng = numpy_generator(seed, "initial head", 0)
-        kernel = np.zeros((source.channels, wire.channels), np.float32)
+        kernel = np.zeros((source.feature.capacity, wire.target.capacity), np.float32)
         count = int(used.sum())
-        kernel[used] = rng.standard_normal((count, wire.channels)) / np.sqrt(count)
-        params["head"] = {"kernel": kernel, "bias": np.zeros(wire.channels, np.float32)}
+        kernel[used] = rng.standard_normal((count, wire.target.capacity)) / np.sqrt(count)
+        params["head"] = {"kernel": kernel, "bias": np.zeros(wire.target.capacity, np.float32)}
     return params
 
 
@@ -137,8 +142,8 @@ def redraw(
       chosen: which channels of layers and buds; those in use are left as they are.
     """
     result = dict(params)
-    for wire in architecture.wiring:
-        if wire.kind == "head":
+    for wire in architecture.maps:
+        if wire.target.role == "outputs":
             continue
         picked = np.asarray(chosen.columns(wire), bool) & ~np.asarray(masks.columns(wire), bool)
         where = np.flatnonzero(picked)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from senn_cli.nets.architecture import Activation, Architecture
+from senn_cli.nets.architecture import Activation
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from senn_cli.randomness import numpy_generator
 
 ArrayTree = dict[str, dict[str, np.ndarray]]
@@ -28,11 +29,11 @@ def draw_neurons(
     return kernel, bias, rng.standard_normal((3, n)).astype(np.float32)
 
 
-def initial_parameters(architecture: Architecture, seed: int) -> ArrayTree:
+def initial_parameters(architecture: MlpArchitecture, seed: int) -> ArrayTree:
     """Parameters of `architecture` at its capacity; whatever is not in use is zero."""
     rng = numpy_generator(seed, "initial", 0)
     params: ArrayTree = {}
-    for index in range(architecture.maps):
+    for index in range(len(architecture.maps)):
         n_in, n_out = architecture.map_width(index)
         cap_in, cap_out = architecture.map_capacity(index)
         hidden = index < len(architecture.hidden)

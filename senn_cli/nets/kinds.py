@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from senn_cli.nets import densenet_initial, initial
-from senn_cli.nets.architecture import Architecture
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.initial import ArrayTree
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 
-AnyArchitecture = Architecture | DenseArchitecture
+AnyArchitecture = MlpArchitecture | DenseArchitecture
 
 
 def architecture_from_json(value: Mapping[str, Any]) -> AnyArchitecture:
     """The architecture that its `to_json` described; ValueError or KeyError if it is none."""
     match value["kind"]:
         case "mlp":
-            return Architecture.from_json(value)
+            return MlpArchitecture.from_json(value)
         case "densenet":
             return DenseArchitecture.from_json(value)
         case other:

@@ -9,7 +9,8 @@ import jax
 import jax.numpy as jnp
 
 from senn_cli.nets.activation import activate
-from senn_cli.nets.architecture import Activation, Architecture
+from senn_cli.nets.architecture import Activation
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 
 Parameters = dict[str, dict[str, jax.Array]]
 """`map_<l>`: `kernel` (n_in, n_out), `bias` (n_out,); `activation_<i>`: `coefficients` (3, n)."""
@@ -63,7 +64,7 @@ class MLP(nn.Module):
       shape: `Architecture.shape()`, so that growth within capacity compiles nothing.
     """
 
-    shape: Architecture
+    shape: MlpArchitecture
 
     @nn.compact
     def __call__(
@@ -78,7 +79,7 @@ class MLP(nn.Module):
             to them is that with respect to the pre-activations.
         """
         inputs, preactivations = [], []
-        for index in range(self.shape.maps):
+        for index in range(len(self.shape.maps)):
             inputs.append(x)
             z = LinearMap(self.shape.map_capacity(index)[1], name=f"map_{index}")(x)
             if shifts is not None:
@@ -93,7 +94,7 @@ class MLP(nn.Module):
 
 
 def apply(
-    shape: Architecture,
+    shape: MlpArchitecture,
     params: Parameters,
     x: jax.Array,
     widths: jax.Array,

@@ -15,7 +15,8 @@ from typing import Any, Literal
 
 from senn_cli.errors import MISFORMED, RunError
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture, Wiring
+from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture
+from senn_cli.nets.features import Map, present
 from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json
 from senn_cli.report.audit import Audit, audit
 from senn_cli.report.record import Record, checkpoint_steps
@@ -132,17 +133,19 @@ def shape(record: Record) -> Shape:
     return _from_history(record, newest)
 
 
-def _conv_row(architecture: DenseArchitecture, wire: Wiring) -> SiteRow:
+def _conv_row(architecture: DenseArchitecture, wire: Map) -> SiteRow:
     """A map of a convolutional network."""
-    head, read = wire.kind == "head", sum(source.width for source in wire.sources)
-    name = "output" if head else architecture.site(wire.index).replace("layer", "bud")
+    head, read = wire.target.role == "outputs", sum(source.feature.width for source in wire.sources)
+    name = "output" if head else architecture.site(wire.target.index).replace("layer", "bud")
     return SiteRow(
-        site=architecture.site(wire.index) if wire.kind == "layer" else name,
-        width=wire.width,
-        capacity=wire.channels,
+        site=architecture.site(wire.target.index) if wire.target.role == "hidden" else name,
+        width=present(wire.target),
+        capacity=wire.target.capacity,
         inputs=read,
-        parameters=(read + 1) * wire.width if head else TAPS * read * wire.width,
-        activation="" if head else architecture.hidden[wire.index].activation,
+        parameters=(read + 1) * present(wire.target)
+        if head
+        else TAPS * read * present(wire.target),
+        activation="" if head else architecture.hidden[wire.target.index].activation,
     )
 
 
@@ -151,7 +154,7 @@ def _saved(
 ) -> Shape:
     activations = [layer.activation for layer in architecture.hidden]
     if isinstance(architecture, DenseArchitecture):
-        rows = tuple(map(partial(_conv_row, architecture), architecture.wiring))
+        rows = tuple(map(partial(_conv_row, architecture), architecture.maps))
         return Shape(architecture.kind, step, source, rows, architecture.parameters)
     rows = site_rows(
         architecture.widths,
@@ -232,7 +235,7 @@ def _dense_rows(
             layer = Layer(width, capacity, saved.hidden[0].activation)
             blocks.setdefault(track.group, []).append(layer)
         architecture = replace(saved, blocks=tuple(map(tuple, blocks.values())))
-        return tuple(map(partial(_conv_row, architecture), architecture.wiring))
+        return tuple(map(partial(_conv_row, architecture), architecture.maps))
     activation = str(record.spec.get("network", {}).get("activation", "silu"))
     rows = [
         SiteRow(track.name, width, capacity, None, None, activation)

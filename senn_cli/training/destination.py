@@ -15,9 +15,10 @@ import numpy as np
 
 from senn_cli.data.dataset import Dataset
 from senn_cli.errors import SpecError, UsageError
-from senn_cli.nets.architecture import Architecture
 from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.features import map_named, present
 from senn_cli.nets.kinds import AnyArchitecture
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from senn_cli.spec import Spec
 from senn_cli.spec.checks import cross_faults
 from senn_cli.spec.describe import dotted
@@ -58,7 +59,7 @@ def adopted(spec: Spec, origin: Origin) -> tuple[Spec, tuple[str, ...]]:
                 f"network.capacity.initial is {room} in the spec; the origin's "
                 f"{_shown(found.capacities)} are used."
             )
-    if isinstance(found, Architecture) and section.kind == "mlp":
+    if isinstance(found, MlpArchitecture) and section.kind == "mlp":
         written, capacities = section.capacity.initial, found.capacities
         if written is not None and written != capacities:
             notes.append(
@@ -136,7 +137,9 @@ def destination(
             hint="Use data of that size, or start the map from the inputs anew with "
             "--set transfer.inputs=fresh.",
         )
-    if isinstance(found, Architecture) and all(f"map_{i}" in replaced for i in range(found.maps)):
+    if isinstance(found, MlpArchitecture) and all(
+        f"map_{i}" in replaced for i in range(len(found.maps))
+    ):
         raise UsageError(
             f"nothing would be left of {origin.path}: its maps are {', '.join(replaced)}, and all "
             "of them would start anew",
@@ -151,8 +154,8 @@ def _with_buds(found: DenseArchitecture, bud: int) -> tuple[DenseArchitecture, d
     if bud in (0, found.bud):
         return after, {}
     anew = f"new buds of {plural(bud, 'channel')}, the origin has {found.bud or 'none'}"
-    parts = {wire.name: anew for wire in after.wiring if wire.kind == "bud"}
-    parts |= {f"{wire.name}/bud": anew for wire in after.wiring if wire.kind == "layer"}
+    parts = {wire.name: anew for wire in after.maps if wire.target.role == "bud"}
+    parts |= {f"{wire.name}/bud": anew for wire in after.maps if wire.target.role == "hidden"}
     return after, parts
 
 
@@ -165,14 +168,14 @@ def other_inputs(
     """
     if not (isinstance(found, DenseArchitecture) and isinstance(after, DenseArchitecture)):
         return {}
-    before = {wire.name: wire for wire in found.wiring}
+    before = {wire.name: wire for wire in found.maps}
     return {
         wire.name: "the map reads other channels"
-        for wire in after.wiring
+        for wire in after.maps
         if wire.name in before
         and (
-            [(s.leaf, s.channels) for s in wire.sources]
-            != [(s.leaf, s.channels) for s in before[wire.name].sources]
+            [(s.leaf, s.feature.capacity) for s in wire.sources]
+            != [(s.leaf, s.feature.capacity) for s in before[wire.name].sources]
             or any(f"{wire.name}/{source.leaf}" in replaced for source in wire.sources)
         )
     }
@@ -204,9 +207,9 @@ def _first_parts(architecture: AnyArchitecture) -> tuple[str, ...]:
     if isinstance(architecture, DenseArchitecture):
         return tuple(
             f"{wire.name}/{source.leaf}"
-            for wire in architecture.wiring
+            for wire in architecture.maps
             for source in wire.sources
-            if source.origin == "image"
+            if source.feature.role == "data"
         )
     return ("map_0",)
 
@@ -215,7 +218,7 @@ def head_of(architecture: AnyArchitecture) -> str:
     """The part that feeds the outputs."""
     if isinstance(architecture, DenseArchitecture):
         return "head"
-    return f"map_{architecture.maps - 1}"
+    return f"map_{len(architecture.maps) - 1}"
 
 
 def frozen_parts(architecture: AnyArchitecture, names: tuple[str, ...]) -> dict[str, str]:
@@ -226,11 +229,13 @@ def frozen_parts(architecture: AnyArchitecture, names: tuple[str, ...]) -> dict[
     """
     known: dict[str, tuple[str, ...]] = {}
     if isinstance(architecture, DenseArchitecture):
-        known |= {wire.name: (wire.name,) for wire in architecture.wiring if wire.kind != "head"}
         known |= {
-            architecture.site(wire.index): (wire.name,)
-            for wire in architecture.wiring
-            if wire.kind == "layer"
+            wire.name: (wire.name,) for wire in architecture.maps if wire.target.role != "outputs"
+        }
+        known |= {
+            architecture.site(wire.target.index): (wire.name,)
+            for wire in architecture.maps
+            if wire.target.role == "hidden"
         }
     else:
         for index, layer in enumerate(architecture.hidden):
@@ -282,11 +287,11 @@ def frozen_entries(
 def _used(architecture: AnyArchitecture, part: str, leaf: str) -> tuple[Any, ...]:
     """The entries of an array that belong to neurons in use; spare ones are the last."""
     if isinstance(architecture, DenseArchitecture):
-        wire = architecture.map_named(part)
+        wire = map_named(architecture, part)
         if leaf == "bias":
             return np.s_[:,]
         (source,) = (source for source in wire.sources if source.leaf == leaf)
-        return np.s_[..., : source.width, : wire.width]
+        return np.s_[..., : source.feature.width, : present(wire.target)]
     n_in, n_out = architecture.map_width(int(part.rsplit("_", 1)[1]))
     if leaf == "kernel":
         return np.s_[:n_in, :n_out]

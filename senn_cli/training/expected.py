@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from senn_cli.nets.architecture import Architecture
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from senn_cli.spec import Spec
 from senn_cli.spec.network import DenseNetSpec
 from senn_cli.training.plan import capacity_rule
@@ -34,13 +34,13 @@ def expected_programs(spec: Spec, start: AnyArchitecture, *, validated: bool) ->
     return first + _round(spec, start) + _changes(spec, start) * (parts + _round(spec, start))
 
 
-def _round(spec: Spec, start: Architecture) -> int:
+def _round(spec: Spec, start: MlpArchitecture) -> int:
     """The programs of a growth round of a fully connected network."""
-    count = 1 + start.maps  # a look at the data, and a target for every map
+    count = 1 + len(start.maps)  # a look at the data, and a target for every map
     if spec.expansion.width.enabled:
         count += 3 * len(start.hidden)  # search, score, append
     if spec.expansion.depth.enabled:
-        count += 3 * start.maps  # search and score, again where less room is left
+        count += 3 * len(start.maps)  # search and score, again where less room is left
     return count
 
 

@@ -10,9 +10,10 @@ import math
 import os
 from dataclasses import dataclass, fields
 
-from senn_cli.nets.architecture import Architecture
-from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture, Wiring
+from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture
+from senn_cli.nets.features import Map
 from senn_cli.nets.kinds import AnyArchitecture
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from senn_cli.spec import Spec
 from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, OptimizerSpec
 
@@ -66,9 +67,11 @@ def machine_memory() -> int | None:
 def _pixels(architecture: DenseArchitecture) -> int:
     """Numbers that one image's forward and backward pass keep: what maps read, yield, are told."""
     total = 0
-    for wire in architecture.wiring[:-1]:
+    for wire in architecture.maps[:-1]:
         area = _area(architecture, wire)
-        total += area * (sum(source.channels for source in wire.sources) + 2 * wire.channels)
+        total += area * (
+            sum(source.feature.capacity for source in wire.sources) + 2 * wire.target.capacity
+        )
     return total
 
 
@@ -85,9 +88,9 @@ def memory(
     parameters = architecture.shape().parameters
     if isinstance(architecture, DenseArchitecture):
         parameters += sum(
-            TAPS * wire.channels * sum(source.channels for source in wire.sources)
-            for wire in architecture.wiring
-            if wire.kind == "bud"
+            TAPS * wire.target.capacity * sum(source.feature.capacity for source in wire.sources)
+            for wire in architecture.maps
+            if wire.target.role == "bud"
         )
         return Memory(
             parameters=_FLOAT * parameters,
@@ -97,7 +100,7 @@ def memory(
             activations=_FLOAT * batch * _pixels(architecture),
             growth=_FLOAT * _look(spec, architecture, batch) if spec.grows else 0,
         )
-    maps = [architecture.map_capacity(index) for index in range(architecture.maps)]
+    maps = [architecture.map_capacity(index) for index in range(len(architecture.maps))]
     growing = spec.expansion.policy != "none"
     sampled = 0
     if growing:
@@ -124,29 +127,31 @@ def _look(spec: Spec, architecture: DenseArchitecture, batch: int) -> int:
     samples = batch if spec.curvature.samples is None else spec.curvature.samples
     stride = spec.curvature.stride
     patches, kept = 0, 0
-    for wire in architecture.wiring:
-        if wire.kind == "bud":
+    for wire in architecture.maps:
+        if wire.target.role == "bud":
             continue
         rows = _rows(wire)
-        kept += 2 * (rows**2 + wire.channels**2 + rows * wire.channels)
-        if wire.kind == "layer":
+        kept += 2 * (rows**2 + wire.target.capacity**2 + rows * wire.target.capacity)
+        if wire.target.role == "hidden":
             patches = max(
                 patches, samples * math.ceil(_area(architecture, wire) / stride**2) * rows
             )
-    told_twice = sum(wire.channels * _area(architecture, wire) for wire in architecture.wiring[:-1])
+    told_twice = sum(
+        wire.target.capacity * _area(architecture, wire) for wire in architecture.maps[:-1]
+    )
     return samples * (_pixels(architecture) + told_twice) + patches + kept
 
 
-def _rows(wire: Wiring) -> int:
+def _rows(wire: Map) -> int:
     """Rows of a map's kernel as one matrix."""
-    n_in = sum(source.channels for source in wire.sources)
-    return 1 + n_in if wire.kind == "head" else TAPS * n_in
+    n_in = sum(source.feature.capacity for source in wire.sources)
+    return 1 + n_in if wire.target.role == "outputs" else TAPS * n_in
 
 
-def _area(architecture: DenseArchitecture, wire: Wiring) -> int:
+def _area(architecture: DenseArchitecture, wire: Map) -> int:
     """Positions of what a convolution yields."""
     height, width, _ = architecture.image
-    halved: int = 2 ** architecture.place(wire.index)[0]
+    halved: int = 2 ** architecture.place(wire.target.index)[0]
     return math.ceil(height / halved) * math.ceil(width / halved)
 
 
@@ -156,12 +161,12 @@ def _tracked(spec: Spec, architecture: DenseArchitecture) -> int:
     if not (natural or spec.grows):
         return 0
     numbers = 0
-    for wire in architecture.wiring:
-        if wire.kind == "bud":
+    for wire in architecture.maps:
+        if wire.target.role == "bud":
             continue
         rows = _rows(wire)
-        numbers += 2 * (rows**2 + wire.channels**2)
-        numbers += 2 * rows * wire.channels if spec.grows else 0
+        numbers += 2 * (rows**2 + wire.target.capacity**2)
+        numbers += 2 * rows * wire.target.capacity if spec.grows else 0
     return numbers
 
 
@@ -172,12 +177,12 @@ def _moments(optimizer: OptimizerSpec) -> int:
     return 1 if optimizer.momentum > 0 else 0
 
 
-def _curvature(spec: Spec, architecture: Architecture) -> int:
+def _curvature(spec: Spec, architecture: MlpArchitecture) -> int:
     """Numbers in the Kronecker factors, their inverses, and the inputs' spectrum."""
     optimizer, numbers = spec.optimizer, 0
     kfac = isinstance(optimizer, NaturalGradientSpec) and optimizer.solver == "kfac"
     if kfac:
-        for index in range(architecture.maps):
+        for index in range(len(architecture.maps)):
             n_in, n_out = architecture.map_capacity(index)
             numbers += 2 * ((1 + n_in) ** 2 + n_out**2)
         rational = [h.capacity for h in architecture.hidden if h.activation == "rational"]

@@ -76,8 +76,10 @@ def image_step(
 def without_buds(bare: DenseArchitecture, params: Any) -> Any:
     """The parameters that a network without buds has."""
     result = {}
-    for wire in bare.wiring:
-        leaves = [source.leaf for source in wire.sources] + ["bias"] * (wire.kind == "head")
+    for wire in bare.maps:
+        leaves = [source.leaf for source in wire.sources] + ["bias"] * (
+            wire.target.role == "outputs"
+        )
         result[wire.name] = {leaf: params[wire.name][leaf] for leaf in leaves}
     return result
 

@@ -12,9 +12,10 @@ from dataclasses import replace
 
 from senn_cli.growth.dormant_settings import DormantSettings, settings_of
 from senn_cli.growth.edits import CapacityRule
-from senn_cli.nets.architecture import Architecture, Layer
+from senn_cli.nets.architecture import Layer
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from senn_cli.spec import Spec
 from senn_cli.spec.base import DEEPEST
 from senn_cli.spec.expansion import ExpansionSpec
@@ -81,8 +82,8 @@ def _wider(settings: DormantSettings, grown: DenseArchitecture, first: int) -> D
 
 
 def _connected(
-    expansion: ExpansionSpec, start: Architecture, rule: CapacityRule
-) -> list[Architecture]:
+    expansion: ExpansionSpec, start: MlpArchitecture, rule: CapacityRule
+) -> list[MlpArchitecture]:
     """A fully connected network, filled from each of its layers."""
     grown = _inserted(start, expansion, rule)
     if not (expansion.width.enabled and grown.hidden):
@@ -93,14 +94,16 @@ def _connected(
     ]
 
 
-def _inserted(start: Architecture, expansion: ExpansionSpec, rule: CapacityRule) -> Architecture:
+def _inserted(
+    start: MlpArchitecture, expansion: ExpansionSpec, rule: CapacityRule
+) -> MlpArchitecture:
     """`start` with the layers that must come before any neuron, or instead of neurons."""
     limit, most_layers = expansion.max_hidden or 0, expansion.depth.max_layers
     grown = start
     while expansion.depth.enabled and not (grown.hidden and expansion.width.enabled):
         # An inserted layer stands on its map's narrower side and is as wide as that.
         sizes = (grown.inputs, *grown.widths, grown.outputs)
-        width, index = max((min(sizes[i : i + 2]), i) for i in range(grown.maps))
+        width, index = max((min(sizes[i : i + 2]), i) for i in range(len(grown.maps)))
         full = most_layers is not None and len(grown.hidden) >= most_layers
         if full or sum(grown.widths) + width > limit or len(grown.hidden) >= DEEPEST:
             break
@@ -110,8 +113,8 @@ def _inserted(start: Architecture, expansion: ExpansionSpec, rule: CapacityRule)
 
 
 def _widened(
-    start: Architecture, order: tuple[int, ...], expansion: ExpansionSpec, rule: CapacityRule
-) -> Architecture:
+    start: MlpArchitecture, order: tuple[int, ...], expansion: ExpansionSpec, rule: CapacityRule
+) -> MlpArchitecture:
     """`start` with its layers filled in `order` until `max_hidden` is reached."""
     grown = start
     for index in order:

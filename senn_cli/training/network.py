@@ -14,10 +14,10 @@ from senn_cli.growth.carry import edit_curvature, edit_optimizer
 from senn_cli.growth.conv_carry import edit_images
 from senn_cli.growth.edits import AddNeurons, CapacityRule, EnlargeCapacity, edit_architecture
 from senn_cli.growth.surgery import edit_parameters
-from senn_cli.nets.architecture import Architecture
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.initial import ArrayTree
 from senn_cli.nets.kinds import AnyArchitecture
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from senn_cli.training.optimizer import Optimizer
 from senn_cli.training.state import TrainState
 
@@ -84,7 +84,7 @@ def apply_edits(
 
 def capacity_edits(architecture: AnyArchitecture, edit: Any, rule: CapacityRule) -> list[Any]:
     """`edit`, with the enlargement that it needs before it if there is no room."""
-    if not isinstance(edit, AddNeurons) or not isinstance(architecture, Architecture):
+    if not isinstance(edit, AddNeurons) or not isinstance(architecture, MlpArchitecture):
         return [edit]
     layer = architecture.hidden[edit.layer]
     width = layer.width + edit.weights.shape[1]

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from senn_cli.data.dataset import Dataset
 from senn_cli.growth.edits import CapacityRule
-from senn_cli.nets.architecture import Architecture, Layer
-from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture, Wiring
+from senn_cli.nets.architecture import Layer
+from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture
+from senn_cli.nets.features import Map, present
 from senn_cli.nets.kinds import AnyArchitecture
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from senn_cli.spec import Spec
 from senn_cli.spec.network import DenseNetSpec, NetworkSpec
 from senn_cli.training.footprint import Memory, memory
@@ -140,7 +142,7 @@ def initial_architecture(
         Layer(width, capacity, network.activation)
         for width, capacity in zip(network.hidden, capacities, strict=True)
     )
-    return Architecture(math.prod(shape), outputs, layers)
+    return MlpArchitecture(math.prod(shape), outputs, layers)
 
 
 def room(spec: Spec, width: int) -> int:
@@ -165,9 +167,9 @@ def bud_of(spec: Spec) -> int:
 def rows(architecture: AnyArchitecture) -> list[Row]:
     """A row for every linear map, from the inputs to the outputs."""
     if isinstance(architecture, DenseArchitecture):
-        return [_conv_row(architecture, wire) for wire in architecture.wiring]
+        return [_conv_row(architecture, wire) for wire in architecture.maps]
     full, found = architecture.shape(), []
-    for index in range(architecture.maps):
+    for index in range(len(architecture.maps)):
         hidden = index < len(architecture.hidden)
         layer = architecture.hidden[index] if hidden else None
         (n_in, n_out), (cap_in, cap_out) = architecture.map_width(index), full.map_width(index)
@@ -184,20 +186,23 @@ def rows(architecture: AnyArchitecture) -> list[Row]:
     return found
 
 
-def _conv_row(architecture: DenseArchitecture, wire: Wiring) -> Row:
-    used = sum(source.width for source in wire.sources)
-    room = sum(source.channels for source in wire.sources)
-    head = wire.kind == "head"
+def _conv_row(architecture: DenseArchitecture, wire: Map) -> Row:
+    used = sum(source.feature.width for source in wire.sources)
+    room = sum(source.feature.capacity for source in wire.sources)
+    head = wire.target.role == "outputs"
     taps, bias = (1, 1) if head else (TAPS, 0)
     return Row(
         name="output" if head else _name(architecture, wire),
         inputs=(used, room),
-        neurons=(wire.width, wire.channels),
-        activation="" if head else architecture.hidden[wire.index].activation,
-        parameters=((taps * used + bias) * wire.width, (taps * room + bias) * wire.channels),
+        neurons=(present(wire.target), wire.target.capacity),
+        activation="" if head else architecture.hidden[wire.target.index].activation,
+        parameters=(
+            (taps * used + bias) * present(wire.target),
+            (taps * room + bias) * wire.target.capacity,
+        ),
     )
 
 
-def _name(architecture: DenseArchitecture, wire: Wiring) -> str:
-    block, number = architecture.place(wire.index)
-    return f"block {block} {wire.kind} {number}"
+def _name(architecture: DenseArchitecture, wire: Map) -> str:
+    block, number = architecture.place(wire.target.index)
+    return f"block {block} {wire.target.role} {number}"

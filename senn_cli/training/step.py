@@ -68,7 +68,7 @@ def _step(
     if isinstance(shape, DenseArchitecture):
         return image_step(shape, task, optimizer, state, widths, x, y)
     zeros = tuple(
-        jnp.zeros((x.shape[0], shape.map_capacity(i)[1]), x.dtype) for i in range(shape.maps)
+        jnp.zeros((x.shape[0], shape.map_capacity(i)[1]), x.dtype) for i in range(len(shape.maps))
     )
 
     def run(params: Parameters, shifts: tuple[jax.Array, ...]) -> tuple[jax.Array, Signals]:

@@ -19,7 +19,7 @@ def without_buds(model: Model) -> Model:
     bare = replace(architecture, bud=0)
     params = {
         wire.name: {leaf: array for leaf, array in model.params[wire.name].items() if leaf != "bud"}
-        for wire in bare.wiring
+        for wire in bare.maps
     }
     return Model(bare, params, model.preprocessing)
 
@@ -38,8 +38,8 @@ def joined_kernels(model: Model) -> dict[str, dict[str, Array]]:
     if not isinstance(architecture, DenseArchitecture):
         return model.params
     result = dict(model.params)
-    for wire in architecture.wiring:
-        if wire.kind != "head":
+    for wire in architecture.maps:
+        if wire.target.role != "outputs":
             parts = [model.params[wire.name][source.leaf] for source in wire.sources]
             result[wire.name] = {"kernel": np.concatenate(parts, axis=2)}
     return result

@@ -19,8 +19,8 @@ import numpy as np
 from senn_cli.data.dataset import Array
 from senn_cli.errors import RunError
 from senn_cli.model import Model
-from senn_cli.nets.architecture import Architecture
 from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from senn_cli.use.about import feature_names, gap_values, read_description, result_names
 from senn_cli.use.bare import joined_kernels
 from senn_cli.use.extras import require
@@ -122,13 +122,13 @@ def write(model: Model, about: Mapping[str, Any], stem: str) -> dict[str, bytes]
 def _mlp(graph: Graph, model: Model, x: str, output: str) -> None:
     """A fully connected network: its raw outputs get the name `output`."""
     architecture = model.architecture
-    assert isinstance(architecture, Architecture)
-    for index in range(architecture.maps):
+    assert isinstance(architecture, MlpArchitecture)
+    for index in range(len(architecture.maps)):
         name = f"map_{index}"
         leaves = model.params[name]
         kernel = graph.constant(f"{name}.kernel", leaves["kernel"])
         product = graph.add("MatMul", x, kernel)
-        last = index == architecture.maps - 1
+        last = index == len(architecture.maps) - 1
         bias = graph.constant(f"{name}.bias", leaves["bias"])
         x = graph.add("Add", product, bias, output=output if last else "")
         if not last:

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from senn_cli.errors import UsageError
-from senn_cli.nets.architecture import Architecture, Layer
+from senn_cli.nets.architecture import Layer
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.densenet_initial import split_sources
 from senn_cli.nets.kinds import AnyArchitecture
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from senn_cli.use.import_files import WeightsFile
 from senn_cli.use.import_mapping import BIASES, DenseNetMapping, Mapping, MlpMapping
 from senn_cli.use.import_reader import Origin, Reader, Tree
@@ -43,7 +44,7 @@ def build(
     return architecture, params, tuple(reader.origins)
 
 
-def _mlp(reader: Reader, mapping: MlpMapping) -> tuple[Architecture, Tree]:
+def _mlp(reader: Reader, mapping: MlpMapping) -> tuple[MlpArchitecture, Tree]:
     params: Tree = {}
     sizes: list[int] = []
     read = None if mapping.image is None else math.prod(mapping.image)
@@ -70,7 +71,7 @@ def _mlp(reader: Reader, mapping: MlpMapping) -> tuple[Architecture, Tree]:
             params[f"activation_{index}"] = {"coefficients": reader.told(name, value, words)}
     hidden = tuple(Layer(n, n, mapping.activation) for n in sizes[1:])
     assert read is not None
-    return Architecture(sizes[0], read, hidden), params
+    return MlpArchitecture(sizes[0], read, hidden), params
 
 
 def _densenet(reader: Reader, mapping: DenseNetMapping) -> tuple[DenseArchitecture, Tree]:
@@ -97,8 +98,8 @@ def _densenet(reader: Reader, mapping: DenseNetMapping) -> tuple[DenseArchitectu
     outputs = kernel.shape[1]
     architecture = DenseArchitecture(mapping.image, outputs, tuple(blocks), 0, mapping.pool)
     params: Tree = {}
-    for wire in architecture.wiring:
-        if wire.kind == "head":
+    for wire in architecture.maps:
+        if wire.target.role == "outputs":
             params["head"] = {
                 "kernel": reader.told("head/kernel", kernel, words),
                 "bias": reader.bias(head.bias, "head/bias", outputs),
@@ -107,11 +108,11 @@ def _densenet(reader: Reader, mapping: DenseNetMapping) -> tuple[DenseArchitectu
         whole, told = kernels[wire.name]
         params[wire.name], first = split_sources(wire, whole), 0
         for source in wire.sources:
-            part = f"its input channels {first} to {first + source.channels - 1}"
+            part = f"its input channels {first} to {first + source.feature.capacity - 1}"
             several = [part] if len(wire.sources) > 1 else []
             value = params[wire.name][source.leaf]
             reader.told(f"{wire.name}/{source.leaf}", value, [*told, *several])
-            first += source.channels
+            first += source.feature.capacity
     return architecture, params
 
 

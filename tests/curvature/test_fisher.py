@@ -10,7 +10,7 @@ import pytest
 
 from senn_cli.curvature.fisher import fisher_product, inner, natural_gradient
 from senn_cli.engine.metric import Metric
-from senn_cli.nets.architecture import Architecture
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from tests.dense import (
     METRICS,
     Tree,
@@ -74,7 +74,7 @@ def test_spare_capacity_changes_no_direction() -> None:
     g = random_like(params, 3)
 
     @partial(jax.jit, static_argnums=0)
-    def compute(architecture: Architecture, params: Tree, g: Tree) -> Tree:
+    def compute(architecture: MlpArchitecture, params: Tree, g: Tree) -> Tree:
         product = fisher_product(lambda p: outputs(architecture, p, X), params, "softmax")
         return natural_gradient(product, g, damping=0.05, iterations=500, tolerance=1e-14)
 

@@ -13,8 +13,8 @@ from senn_cli.curvature import kfac
 from senn_cli.curvature.kfac import Factors, KfacSettings, KfacState
 from senn_cli.curvature.kronecker import second_moment, spectrum
 from senn_cli.engine.metric import Metric, output_factor
-from senn_cli.nets.architecture import Architecture
 from senn_cli.nets.mlp import apply, with_constant
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from tests.dense import (
     METRICS,
     Tree,
@@ -39,11 +39,13 @@ def _float64() -> Iterator[None]:
 
 
 @partial(jax.jit, static_argnums=0)
-def factors_of(architecture: Architecture, params: Tree, x: Any, output_gradient: Any) -> Factors:
+def factors_of(
+    architecture: MlpArchitecture, params: Tree, x: Any, output_gradient: Any
+) -> Factors:
     """One batch's factors for given gradients on the outputs."""
     shape, widths = architecture.shape(), widths_of(architecture)
     zeros = tuple(
-        jnp.zeros((len(x), architecture.map_capacity(i)[1])) for i in range(architecture.maps)
+        jnp.zeros((len(x), architecture.map_capacity(i)[1])) for i in range(len(architecture.maps))
     )
 
     def run(shifts: Any) -> Any:
@@ -56,7 +58,7 @@ def factors_of(architecture: Architecture, params: Tree, x: Any, output_gradient
 
 
 def exact_factors(
-    architecture: Architecture, params: Tree, x: np.ndarray, metric: Metric
+    architecture: MlpArchitecture, params: Tree, x: np.ndarray, metric: Metric
 ) -> Factors:
     """Factors with the expectation over sampled gradients carried out: sums over H's factor."""
     vectors = output_factor(metric, outputs(architecture, params, x))
@@ -74,7 +76,7 @@ def weights(linear: dict[str, Any]) -> np.ndarray:
 
 
 def block(
-    architecture: Architecture, params: Tree, x: np.ndarray, metric: Metric, name: str
+    architecture: MlpArchitecture, params: Tree, x: np.ndarray, metric: Metric, name: str
 ) -> np.ndarray:
     """The dense Fisher matrix's block of one map, `(1 + n_in, n_out, 1 + n_in, n_out)`, the bias
     in row 0; or of one layer's coefficients, `(3, n, 3, n)`.
@@ -95,7 +97,7 @@ def block(
 
 @partial(jax.jit, static_argnums=0)
 def after_one_batch(
-    architecture: Architecture, batch: Factors, damping: Any, g: Tree, input_factor: Any = None
+    architecture: MlpArchitecture, batch: Factors, damping: Any, g: Tree, input_factor: Any = None
 ) -> tuple[KfacState, Tree]:
     """The state after one batch, and what it makes of the gradient `g`."""
     shape = architecture.shape()

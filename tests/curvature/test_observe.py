@@ -70,7 +70,7 @@ def test_everything_agrees_with_dense_jacobians(
         shape.shape(), params, widths, x, y, task, metric
     )
 
-    zeros = tuple(np.zeros(shape.map_width(i)[1]) for i in range(shape.maps))
+    zeros = tuple(np.zeros(shape.map_width(i)[1]) for i in range(len(shape.maps)))
     forward = jax.jit(lambda row, shifts: network(params, hidden, row, shifts))
     jacobian = jax.jit(jax.jacobian(lambda row, shifts: network(params, hidden, row, shifts), 1))
     slopes = jax.jit(
@@ -82,7 +82,7 @@ def test_everything_agrees_with_dense_jacobians(
     assert float(seen.loss) == pytest.approx(np.mean(values), rel=1e-10)
 
     numpy_pass = nets.run(shape, params, x)
-    for i in range(shape.maps):
+    for i in range(len(shape.maps)):
         n_out = shape.map_width(i)[1]
         g, s = np.zeros((N, n_out)), np.zeros((n_out, n_out))
         for row in range(N):

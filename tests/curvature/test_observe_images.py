@@ -51,7 +51,7 @@ def test_gradients_of_dormant_rows_are_those_of_rows_in_use_with_zero_weights(ca
         tuple(np.ones(NET.bud, bool) for _ in NET.hidden),
     )
     zeroed = {}
-    for wire in NET.wiring:
+    for wire in NET.maps:
         zeroed[wire.name] = dict(params[wire.name])
         for source in wire.sources:
             used = np.asarray(masks.of(source))
@@ -75,7 +75,7 @@ def test_input_factors_are_moments_of_patches(case: Any) -> None:
     found, signals = look(case).factors, apply(NET.shape(), params, jnp.asarray(x), masks)
     for wire in consumers(NET.shape()):
         read = np.asarray(signals.inputs[wire.name])
-        if wire.kind == "head":
+        if wire.target.role == "outputs":
             rows = np.concatenate([np.ones((N, 1)), read], axis=1)
         else:
             _, height, width, channels = read.shape

@@ -27,6 +27,7 @@ from senn_cli.engine.arrays import Arrays
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.densenet import feature_rows
 from senn_cli.nets.densenet_initial import initial_masks, initial_parameters
+from senn_cli.nets.features import map_named
 from senn_cli.randomness import key_data
 from tests.densenets import architecture, convolved, run, sigma
 
@@ -86,15 +87,15 @@ def test_sizes_and_rows_by_hand() -> None:
         "block_1/layer_0": (9 * (4 + 2), 4),
         "head": (1 + 4, 3),
     }
-    wire = NET.map_named("block_1/layer_0")
+    wire = map_named(NET, "block_1/layer_0")
     used, out = used_rows(wire, initial_masks(NET))
     for channel, rows in enumerate(feature_rows(wire)):
         assert used[rows].all() if channel < 3 else not used[rows].any()
         assert bud_rows(wire)[rows].all() if channel >= 4 else not bud_rows(wire)[rows].any()
     assert out.tolist() == [True, True, False, False]
-    used, out = used_rows(NET.map_named("head"), initial_masks(NET))
+    used, out = used_rows(map_named(NET, "head"), initial_masks(NET))
     assert used.tolist() == [True, True, True, False, False] and out.all()
-    assert not bud_rows(NET.map_named("head")).any()
+    assert not bud_rows(map_named(NET, "head")).any()
 
 
 def test_the_rate_of_buds_reaches_as_far_back_in_steps() -> None:
@@ -169,11 +170,15 @@ def test_padding_changes_no_factor_of_rows_in_use(small: list[Tracked]) -> None:
         for wire in (mine, theirs):
             groups, start, kept = feature_rows(wire), 0, []
             for source in wire.sources:
-                count = source.channels if source.origin == "bud" else source.width
+                count = (
+                    source.feature.capacity
+                    if source.feature.role == "bud"
+                    else source.feature.width
+                )
                 kept.append(groups[start : start + count])
-                start += source.channels
+                start += source.feature.capacity
             rows = np.concatenate(kept).ravel()
-            places.append(np.concatenate([[0], rows]) if wire.kind == "head" else rows)
+            places.append(np.concatenate([[0], rows]) if wire.target.role == "outputs" else rows)
         small_a, wide_a = (
             np.asarray(seen.factors.maps[wire.name].a.moment)[np.ix_(place, place)]
             for seen, wire, place in zip((thin, wide), (mine, theirs), places, strict=True)
@@ -181,12 +186,12 @@ def test_padding_changes_no_factor_of_rows_in_use(small: list[Tracked]) -> None:
         np.testing.assert_allclose(wide_a, small_a, rtol=1e-4, atol=1e-5 * small_a.max())
         # Nothing flows back to what is not in use, and the noise of the rest is the same.
         small_s, wide_s = (
-            np.asarray(seen.factors.maps[wire.name].s.moment)[: mine.width, : mine.width]
+            np.asarray(seen.factors.maps[wire.name].s.moment)[: mine.columns, : mine.columns]
             for seen, wire in ((thin, mine), (wide, theirs))
         )
         np.testing.assert_allclose(wide_s, small_s, rtol=1e-3, atol=1e-4 * small_s.max())
         s = np.asarray(wide.factors.maps[theirs.name].s.moment)
-        assert not s[theirs.width :].any() and not s[:, theirs.width :].any()
+        assert not s[theirs.target.width :].any() and not s[:, theirs.target.width :].any()
     np.testing.assert_allclose(
         wide.factors.maps["head"].s.moment, thin.factors.maps["head"].s.moment, rtol=1e-4, atol=1e-6
     )

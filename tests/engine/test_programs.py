@@ -13,8 +13,9 @@ from senn_cli.engine.arrays import Arrays
 from senn_cli.engine.evaluate import make_evaluate
 from senn_cli.engine.programs import PHASES, Ledger, Program
 from senn_cli.growth.edits import AddNeurons, CapacityRule, EnlargeCapacity
-from senn_cli.nets.architecture import Architecture, Layer
+from senn_cli.nets.architecture import Layer
 from senn_cli.nets.initial import draw_neurons, initial_parameters
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from senn_cli.randomness import key_data
 from senn_cli.spec.optimizer import NaturalGradientSpec
 from senn_cli.training.network import Network, apply_edits, new_network
@@ -119,7 +120,7 @@ def test_a_program_may_take_its_arguments_buffers() -> None:
 
 def test_growth_within_capacity_compiles_nothing() -> None:
     rng = np.random.default_rng(0)
-    architecture = Architecture(3, 2, (Layer(3, 8, "rational"),))
+    architecture = MlpArchitecture(3, 2, (Layer(3, 8, "rational"),))
     optimizer = make_optimizer(NaturalGradientSpec(), "classification", 100, 4)
     data = jax.device_put(
         Arrays(

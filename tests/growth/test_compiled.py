@@ -64,7 +64,7 @@ def setting(nets: Any) -> Setting:
 
 def test_a_sample_is_what_the_chosen_rows_say(setting: Setting) -> None:
     s, seen = setting.sample, setting.seen
-    for i in range(setting.shape.maps):
+    for i in range(len(setting.shape.maps)):
         n_in, n_out = setting.shape.map_width(i)
         cap_in, cap_out = setting.shape.map_capacity(i)
         np.testing.assert_allclose(s.reads[i][:, : 1 + n_in], seen.reads[i], rtol=1e-4, atol=1e-5)

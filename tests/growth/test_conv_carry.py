@@ -32,9 +32,10 @@ from senn_cli.growth.conv_edits import (
     RedrawChannels,
     ReorderChannels,
 )
-from senn_cli.nets.conv_architecture import DenseArchitecture, Wiring
+from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.densenet import update_mask
 from senn_cli.nets.densenet_initial import initial_masks
+from senn_cli.nets.features import Map
 from senn_cli.training.state import TrainState
 from tests.densenets import Tree, architecture, architectures, random_parameters, run
 
@@ -98,26 +99,30 @@ class Numbers:
             gone = here.pop(edit.channel)
             here.insert(width - 1, gone)
 
-    def map_number(self, wire: Wiring) -> int:
-        if wire.kind == "head":
+    def map_number(self, wire: Map) -> int:
+        if wire.target.role == "outputs":
             return 0
-        return (self.maps if wire.kind == "layer" else self.bud_maps)[wire.index]
+        return (self.maps if wire.target.role == "hidden" else self.bud_maps)[wire.target.index]
 
-    def columns(self, wire: Wiring) -> np.ndarray:
-        if wire.kind == "head":
-            return np.arange(wire.channels)
-        return np.array((self.layers if wire.kind == "layer" else self.buds)[wire.index])
+    def columns(self, wire: Map) -> np.ndarray:
+        if wire.target.role == "outputs":
+            return np.arange(wire.target.capacity)
+        return np.array(
+            (self.layers if wire.target.role == "hidden" else self.buds)[wire.target.index]
+        )
 
     def source(self, origin: str, index: int, channels: int) -> np.ndarray:
-        if origin == "image":
+        if origin == "data":
             return np.arange(channels)
-        return np.array((self.layers if origin == "layer" else self.buds)[index])
+        return np.array((self.layers if origin == "hidden" else self.buds)[index])
 
-    def rows(self, wire: Wiring) -> np.ndarray:
+    def rows(self, wire: Map) -> np.ndarray:
         """Of every row of the joined matrix: its kernel position and its channel."""
-        read = [self.source(s.origin, s.index, s.channels) for s in wire.sources]
+        read = [
+            self.source(s.feature.role, s.feature.index, s.feature.capacity) for s in wire.sources
+        ]
         channels = np.concatenate(read)
-        if wire.kind == "head":
+        if wire.target.role == "outputs":
             return np.concatenate([[999], channels])  # the bias
         rows: np.ndarray = 1000 * np.arange(9)[:, None] + channels
         return rows.reshape(-1)
@@ -135,18 +140,20 @@ def code(*numbers: Any) -> np.ndarray:
 def tree_of(shape: DenseArchitecture, numbers: Numbers, salt: float) -> Tree:
     """A tree of the parameters' shape whose entries tell their map, position, row and column."""
     result: Tree = {}
-    for wire in shape.wiring:
+    for wire in shape.maps:
         number, columns = numbers.map_number(wire), numbers.columns(wire)
         result[wire.name] = {}
         for source in wire.sources:
-            rows = numbers.source(source.origin, source.index, source.channels)[:, None]
-            if wire.kind == "head":
+            rows = numbers.source(
+                source.feature.role, source.feature.index, source.feature.capacity
+            )[:, None]
+            if wire.target.role == "outputs":
                 array = code(salt + number, np.array(0), rows, columns)
             else:
                 taps = np.arange(9).reshape(3, 3, 1, 1)
                 array = code(salt + number, taps, rows, columns)
             result[wire.name][source.leaf] = array
-        if wire.kind == "head":
+        if wire.target.role == "outputs":
             result[wire.name]["bias"] = code(salt + number, np.array(0), np.array(999), columns)
     return result
 
@@ -158,20 +165,20 @@ def side_of(number: float, names: np.ndarray, used: np.ndarray) -> Side:
     return Side(moment, ages, np.where(mask, moment, 0), used, np.float32(0.1))  # type: ignore[arg-type]
 
 
-def masked_rows(shape: DenseArchitecture, wire: Wiring) -> np.ndarray:
+def masked_rows(shape: DenseArchitecture, wire: Map) -> np.ndarray:
     """Rows of a map that are in use, told by the widths alone."""
     used = []
     for source in wire.sources:
-        used.append(np.arange(source.channels) < source.width)
+        used.append(np.arange(source.feature.capacity) < source.feature.width)
     flat = np.concatenate(used)
-    return np.concatenate([[True], flat]) if wire.kind == "head" else np.tile(flat, 9)
+    return np.concatenate([[True], flat]) if wire.target.role == "outputs" else np.tile(flat, 9)
 
 
 def tracked_of(shape: DenseArchitecture, numbers: Numbers) -> Tracked:
     maps, averages, ages = {}, {}, {}
     for wire in consumers(shape):
         number, rows, columns = numbers.map_number(wire), numbers.rows(wire), numbers.columns(wire)
-        out = np.arange(len(columns)) < wire.width
+        out = np.arange(len(columns)) < wire.target.width
         maps[wire.name] = Pair(
             side_of(number, rows, masked_rows(shape, wire)), side_of(40 + number, columns, out)
         )
@@ -195,9 +202,9 @@ def state_of(shape: DenseArchitecture, numbers: Numbers) -> TrainState:
         }
 
     params = tree_of(shape, numbers, 0.0)
-    for wire in shape.wiring:
+    for wire in shape.maps:
         for source in wire.sources:
-            params[wire.name][source.leaf][..., source.width :, :] = 0
+            params[wire.name][source.leaf][..., source.feature.width :, :] = 0
     adam = optax.ScaleByAdamState(
         np.int32(5),
         only(tree_of(shape, numbers, 100.0)),
@@ -298,9 +305,9 @@ def check_tracked(
 def identified(tree: Tree, shape: DenseArchitecture, numbers: Numbers) -> dict[Any, float]:
     """Every entry of a tree by the numbers of its map, row and column."""
     result = {}
-    for wire in shape.wiring:
-        leaves, n_out = tree[wire.name], wire.channels
-        if wire.kind == "head":
+    for wire in shape.maps:
+        leaves, n_out = tree[wire.name], wire.target.capacity
+        if wire.target.role == "outputs":
             matrix = np.concatenate([leaves["bias"][None], leaves["kernel"]])
         else:
             kernel = np.concatenate([leaves[s.leaf] for s in wire.sources], axis=2)
@@ -433,7 +440,7 @@ class Looked:
         maps, averages, ages = {}, {}, {}
         for wire in consumers(self.net):
             a, s = map(np.asarray, seen.factors[wire.name])
-            rows, columns = masked_rows(self.net, wire), np.arange(len(s)) < wire.width
+            rows, columns = masked_rows(self.net, wire), np.arange(len(s)) < wire.target.width
 
             def side(moment: np.ndarray, used: np.ndarray) -> Side:
                 blank = np.zeros_like(moment)
@@ -549,11 +556,11 @@ def test_a_copy_and_a_half_are_pruned_without_loss(looked: Looked, layer: int) -
         assert np.abs(found - expected).max() < 1e-5 * np.abs(expected).max()
         # The copy takes over the weights of the other: their sum.
         for wire, source in NET.readers(layer):
-            if wire.kind != "bud":
+            if wire.target.role != "bud":
                 old = params[wire.name][source.leaf]
                 both = old[..., 0, :] + old[..., 1, :]
                 mine = new.params[wire.name][source.leaf][..., 0, :]
-                if wire.kind == "layer":  # unused outputs have moved with nothing else here
+                if wire.target.role == "hidden":  # unused outputs have moved with nothing else here
                     assert mine.shape == both.shape
                 np.testing.assert_allclose(mine, both, atol=2e-4 * np.abs(both).max())
     # Without what is tracked there is no compensation, and the function changes.

@@ -27,6 +27,7 @@ from senn_cli.growth.dormant_score import compensation
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.densenet import feature_rows, update_mask
 from senn_cli.nets.densenet_initial import Masks
+from senn_cli.nets.features import map_named
 from tests.densenets import (
     Tree,
     architecture,
@@ -72,13 +73,15 @@ def check(shape: DenseArchitecture, masks: Masks, params: Tree, dtype: Any) -> N
     assert masks.widths == shape.widths
     assert tuple(len(m) for m in masks.layers) == shape.capacities
     assert set(params) == {*reads(shape, masks), "head"}
-    for wire in shape.wiring:
+    for wire in shape.maps:
         leaves = params[wire.name]
-        assert list(leaves) == [s.leaf for s in wire.sources] + ["bias"] * (wire.kind == "head")
-        lead = () if wire.kind == "head" else (3, 3)
+        assert list(leaves) == [s.leaf for s in wire.sources] + ["bias"] * (
+            wire.target.role == "outputs"
+        )
+        lead = () if wire.target.role == "outputs" else (3, 3)
         for source in wire.sources:
             kernel = leaves[source.leaf]
-            assert kernel.shape == (*lead, source.channels, wire.channels)
+            assert kernel.shape == (*lead, source.feature.capacity, wire.target.capacity)
             assert kernel.dtype == dtype
             assert not kernel[..., ~masks.of(source), :].any()
 
@@ -181,21 +184,21 @@ def test_the_lineage_of_a_promotion_by_hand() -> None:
     found = lineage(NET, masks, PromoteBud(1, 0, 5, capacity=3))
     origin = {key: old for key, (old, _) in found.items()}
     assert origin == {
-        ("image", 0): ("image", 0),
-        ("layer", 0): ("layer", 0),
-        ("layer", 1): ("bud", 1),
-        ("layer", 2): ("layer", 1),
-        ("layer", 3): ("layer", 2),
-        ("layer", 4): ("layer", 3),
+        ("data", 0): ("data", 0),
+        ("hidden", 0): ("hidden", 0),
+        ("hidden", 1): ("bud", 1),
+        ("hidden", 2): ("hidden", 1),
+        ("hidden", 3): ("hidden", 2),
+        ("hidden", 4): ("hidden", 3),
         ("bud", 0): ("bud", 0),
         ("bud", 1): None,
         ("bud", 2): None,
         ("bud", 3): ("bud", 2),
         ("bud", 4): ("bud", 3),
     }
-    assert found["layer", 1][1].tolist() == [0, 1, NEW]
+    assert found["hidden", 1][1].tolist() == [0, 1, NEW]
     assert found["bud", 2][1].tolist() == [NEW, NEW]
-    assert found["layer", 2][1].tolist() == [0, 1, 2, 3]
+    assert found["hidden", 2][1].tolist() == [0, 1, 2, 3]
 
 
 def test_a_bud_in_use_keeps_its_part_when_promoted() -> None:
@@ -257,7 +260,7 @@ def test_a_pruned_copy_is_compensated_for_in_every_map_that_reads_it(layer: int)
         rows = feature_rows(wire)
         first = 0
         for other in wire.sources[: wire.sources.index(source)]:
-            first += other.channels
+            first += other.feature.capacity
         share = np.zeros((rows.max() + 1, rows.shape[1]))
         share[rows[first + twin], np.arange(rows.shape[1])] = 1.0
         shares[wire.name] = share
@@ -280,7 +283,7 @@ def test_a_pruned_copy_is_compensated_for_in_every_map_that_reads_it(layer: int)
 def test_the_best_compensation_leaves_what_the_schur_complement_says() -> None:
     masks, params, x = random_net(seed=5)
     channel = int(np.flatnonzero(masks.layers[0])[0])
-    wire = NET.map_named("block_0/layer_1")
+    wire = map_named(NET, "block_0/layer_1")
     z = run(NET, params, masks, x)[1]
     image = x.reshape(5, 6, 6, 2)
     h = sigma("silu", z["block_0/layer_0"])

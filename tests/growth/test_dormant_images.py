@@ -25,9 +25,10 @@ from senn_cli.engine.objective import loss_and_gradient
 from senn_cli.growth.conv_carry import edit_images
 from senn_cli.growth.conv_edits import ConvEdit, EnlargeChannels, PromoteBud
 from senn_cli.growth.dormant_images import ImageScores, image_scores
-from senn_cli.nets.conv_architecture import DenseArchitecture, Wiring
+from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.densenet import apply, feature_rows, joined
 from senn_cli.nets.densenet_initial import initial_masks, initial_parameters
+from senn_cli.nets.features import Map
 from senn_cli.nets.models import masks as masks_of
 from senn_cli.randomness import key_data
 from senn_cli.training.state import TrainState
@@ -102,7 +103,7 @@ class Case:
         return found
 
 
-def dense(case: Case, wire: Wiring, rows: np.ndarray) -> tuple[float, float, float]:
+def dense(case: Case, wire: Map, rows: np.ndarray) -> tuple[float, float, float]:
     """Theorem 2's bound for unused `rows`; lower removal cost and change of loss for used ones."""
     name = wire.name
     a = case.a[name] + case.ridge * np.eye(len(case.a[name]))
@@ -146,15 +147,15 @@ def test_scores_are_sums_of_dense_solves_over_the_maps_that_read(double: None, s
     for wire in consumers(NET):
         groups, start = feature_rows(wire), 0
         for source in wire.sources:
-            for channel in range(source.channels):
+            for channel in range(source.feature.capacity):
                 gain, cost, change = dense(case, wire, groups[start + channel])
-                if source.origin == "layer":
-                    expected["gains"][source.index][channel] += gain
-                    expected["costs"][source.index][channel] += cost
-                    expected["changes"][source.index][channel] += change
-                elif source.origin == "bud":
-                    buds[source.index][channel] += gain
-            start += source.channels
+                if source.feature.role == "hidden":
+                    expected["gains"][source.feature.index][channel] += gain
+                    expected["costs"][source.feature.index][channel] += cost
+                    expected["changes"][source.feature.index][channel] += change
+                elif source.feature.role == "bud":
+                    buds[source.feature.index][channel] += gain
+            start += source.feature.capacity
         used, out = (np.flatnonzero(x[wire.name]) for x in (case.used, case.outputs))
         a = case.a[wire.name][np.ix_(used, used)] + case.ridge * np.eye(len(used))
         s = case.s[wire.name][np.ix_(out, out)] + case.ridge * np.eye(len(out))

@@ -25,7 +25,7 @@ from senn_cli.growth.search import WidthSearch
 from senn_cli.growth.settings import SennSettings
 from senn_cli.growth.standing import Dice, StandingSettings, standing
 from senn_cli.growth.surgery import edit_parameters
-from senn_cli.nets.architecture import Architecture
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from senn_cli.training.network import capacity_edits
 from tests.leastsquares import fit, fitted
 from tests.views import view_of
@@ -145,7 +145,7 @@ class Planted:
     def __init__(self, nets: Any, capacities: tuple[int, int] = (3, 2)) -> None:
         rng = np.random.default_rng(0)
         self.nets = nets
-        self.shape: Architecture = nets.architecture(
+        self.shape: MlpArchitecture = nets.architecture(
             3, [(3, capacities[0], "rational"), (2, capacities[1], "tanh")], 2
         )
         small = nets.architecture(3, [(3, 3, "rational"), (2, 2, "tanh")], 2)
@@ -165,7 +165,7 @@ class Planted:
     def view(self, **changes: Any) -> View:
         return view_of(self.shape, self.params, self.x, self.y, **changes)
 
-    def apply(self, decisions: tuple[Decision, ...]) -> list[tuple[Architecture, Any]]:
+    def apply(self, decisions: tuple[Decision, ...]) -> list[tuple[MlpArchitecture, Any]]:
         shape, params, rule = self.shape, self.params, CapacityRule(4, 0.5)
         steps = [(shape, params)]
         for decision in decisions:

@@ -273,7 +273,9 @@ def test_prunings_and_activations_of_a_layer_name_the_right_channels() -> None:
 def test_what_one_map_reads_together_is_not_pruned_in_one_round() -> None:
     costs = {(2, 0): 0.01, (2, 1): 0.02, (0, 0): 0.03, (1, 0): 0.04}
     found = edits(decided(replace(ALWAYS, depth=False), scores(costs=costs)), PruneChannel)
-    readers = [{wire.name for wire, _ in NET.readers(e.layer) if wire.kind != "bud"} for e in found]
+    readers = [
+        {wire.name for wire, _ in NET.readers(e.layer) if wire.target.role != "bud"} for e in found
+    ]
     assert len(found) >= 2
     for number, names in enumerate(readers):
         assert all(not names & others for others in readers[:number])

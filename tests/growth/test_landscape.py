@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from senn_cli.engine.arrays import Arrays
 from senn_cli.growth.landscape import POINTS, grid, make_landscape, place_of, weights_at
-from tests.growth.conftest import Nets, basis, ones_first
+from tests.dense_algebra import Nets, basis, ones_first
 
 pytestmark = pytest.mark.usefixtures("double")
 

@@ -22,7 +22,7 @@ from senn_cli.growth.search import DepthSearch, WidthSearch
 from senn_cli.growth.senn import SennPolicy
 from senn_cli.growth.settings import SennSettings
 from senn_cli.growth.surgery import edit_parameters
-from senn_cli.nets.architecture import Architecture
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from senn_cli.training.network import capacity_edits
 from tests.views import view_of
 
@@ -100,7 +100,7 @@ class Redundant:
     def view(self, **changes: Any) -> View:
         return view_of(self.shape, self.params, self.x, self.y, **changes)
 
-    def apply(self, decisions: tuple[Decision, ...]) -> list[tuple[Architecture, Any]]:
+    def apply(self, decisions: tuple[Decision, ...]) -> list[tuple[MlpArchitecture, Any]]:
         """The network before and after every edit."""
         shape, params = self.shape, self.params
         steps = [(shape, params)]

@@ -7,10 +7,11 @@ import pytest
 from scipy import stats
 
 from senn_cli.growth.standing import StandingSettings, last_redraws, standing, within
-from senn_cli.nets.architecture import Architecture, Layer
+from senn_cli.nets.architecture import Layer
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 
 SETTINGS = StandingSettings(neurons=50, activate=0.1, prune=0.1, redraw=0.3)
-NET = Architecture(4, 2, (Layer(5, 8, "rational"), Layer(3, 8, "tanh")))
+NET = MlpArchitecture(4, 2, (Layer(5, 8, "rational"), Layer(3, 8, "tanh")))
 
 
 def likely(count: int, trials: int, probability: float) -> bool:
@@ -74,7 +75,7 @@ def test_proposals_come_from_the_initial_distribution() -> None:
 
 
 def test_capacity_does_not_matter_and_widths_do() -> None:
-    def weights(architecture: Architecture) -> np.ndarray:
+    def weights(architecture: MlpArchitecture) -> np.ndarray:
         return np.asarray(standing(SETTINGS, architecture, 0, 0, 3).weights)
 
     np.testing.assert_array_equal(weights(NET), weights(NET.with_layer(0, capacity=20)))

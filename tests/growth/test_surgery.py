@@ -107,7 +107,7 @@ def test_an_inserted_layer_keeps_the_function(
     inputs: int, outputs: int, hidden: Any, seed: int, data: Any, side: Any, nets: Any
 ) -> None:
     shape = nets.architecture(inputs, [(w, w + s, a) for w, s, a in hidden], outputs)
-    index = data.draw(st.integers(0, shape.maps - 1))
+    index = data.draw(st.integers(0, len(shape.maps) - 1))
     q = shape.map_width(index)[side == "outputs"]
     rng = np.random.default_rng(seed)
     edit = InsertLayer(index, side, drawn_layer(rng, q, DepthSpec().singular_floor))

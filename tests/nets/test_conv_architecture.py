@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from senn_cli.nets.architecture import Layer
 from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.features import map_named
 from tests.densenets import architecture, architectures
 
 TWO = architecture((8, 6, 3), 10, [[(4, 8), (5, 5)], [(2, 6)]], bud=7)
@@ -43,35 +44,40 @@ def test_parameters_in_use() -> None:
 
 
 def test_the_wiring_by_hand() -> None:
-    found = [(w.name, w.kind, w.index, w.channels, w.width) for w in TWO.wiring]
+    found = [
+        (w.name, w.target.role, w.target.index, w.target.capacity, w.target.width) for w in TWO.maps
+    ]
     assert found == [
-        ("block_0/bud_0", "bud", 0, 7, 7),
-        ("block_0/layer_0", "layer", 0, 8, 4),
-        ("block_0/bud_1", "bud", 1, 7, 7),
-        ("block_0/layer_1", "layer", 1, 5, 5),
-        ("block_1/bud_0", "bud", 2, 7, 7),
-        ("block_1/layer_0", "layer", 2, 6, 2),
-        ("head", "head", -1, 10, 10),
+        ("block_0/bud_0", "bud", 0, 7, 0),
+        ("block_0/layer_0", "hidden", 0, 8, 4),
+        ("block_0/bud_1", "bud", 1, 7, 0),
+        ("block_0/layer_1", "hidden", 1, 5, 5),
+        ("block_1/bud_0", "bud", 2, 7, 0),
+        ("block_1/layer_0", "hidden", 2, 6, 2),
+        ("head", "outputs", 0, 10, 10),
     ]
     seen = {
-        w.name: [(s.leaf, s.origin, s.index, s.channels, s.width) for s in w.sources]
-        for w in TWO.wiring
+        w.name: [
+            (s.leaf, s.feature.role, s.feature.index, s.feature.capacity, s.feature.width)
+            for s in w.sources
+        ]
+        for w in TWO.maps
     }
-    image, zero = ("input", "image", 0, 3, 3), ("layer_0", "layer", 0, 8, 4)
+    image, zero = ("input", "data", 0, 3, 3), ("layer_0", "hidden", 0, 8, 4)
     assert seen["block_0/bud_0"] == [image]
     assert seen["block_0/layer_0"] == [image, ("bud", "bud", 0, 7, 0)]
     assert seen["block_0/bud_1"] == [image, zero]
     assert seen["block_0/layer_1"] == [image, zero, ("bud", "bud", 1, 7, 0)]
-    assert seen["block_1/layer_0"] == [("input", "layer", 1, 5, 5), ("bud", "bud", 2, 7, 0)]
-    assert seen["head"] == [("kernel", "layer", 2, 6, 2)]
+    assert seen["block_1/layer_0"] == [("input", "hidden", 1, 5, 5), ("bud", "bud", 2, 7, 0)]
+    assert seen["head"] == [("kernel", "hidden", 2, 6, 2)]
     assert [(w.name, s.leaf) for w, s in TWO.readers(0)] == [
         ("block_0/bud_1", "layer_0"),
         ("block_0/layer_1", "layer_0"),
     ]
     assert [w.name for w, _ in TWO.readers(1)] == ["block_1/bud_0", "block_1/layer_0"]
     assert [w.name for w, _ in TWO.readers(2)] == ["head"]
-    assert TWO.map_named("block_0/layer_1") is TWO.wiring[3]
-    assert "block_0/bud_0" not in [w.name for w in replace(TWO, bud=0).wiring]
+    assert map_named(TWO, "block_0/layer_1") is TWO.maps[3]
+    assert "block_0/bud_0" not in [w.name for w in replace(TWO, bud=0).maps]
 
 
 def test_the_shape_forgets_what_is_in_use_and_nothing_else() -> None:

@@ -24,6 +24,7 @@ from senn_cli.nets.densenet import (
     update_mask,
 )
 from senn_cli.nets.densenet_initial import Masks, initial_masks, initial_parameters
+from senn_cli.nets.features import map_named
 from tests import densenets
 from tests.dense import close, double
 from tests.densenets import (
@@ -91,7 +92,7 @@ def test_signals_are_those_of_the_definition(shape: DenseArchitecture, seed: int
     outputs, z = run(shape, case.params, case.masks, case.x)
     found = signals(shape.shape(), case.params, case.x, case.masks)
     np.testing.assert_allclose(found.outputs, outputs, rtol=0, atol=1e-12 * np.abs(outputs).max())
-    assert set(found.preactivations) == {wire.name for wire in shape.wiring} == set(z)
+    assert set(found.preactivations) == {wire.name for wire in shape.maps} == set(z)
     for name, expected in z.items():
         np.testing.assert_allclose(found.preactivations[name], expected, atol=1e-11, rtol=0)
 
@@ -109,9 +110,9 @@ def test_images_may_be_flat_and_other_activations_work() -> None:
 def test_inputs_are_what_the_maps_read_dormant_channels_as_they_are() -> None:
     case = Case(NET)
     found = signals(NET.shape(), case.params, case.x, case.masks)
-    for wire in NET.wiring:
+    for wire in NET.maps:
         a = np.asarray(found.inputs[wire.name])
-        if wire.kind == "head":
+        if wire.target.role == "outputs":
             z = a @ case.params["head"]["kernel"] + case.params["head"]["bias"]
         else:
             kernel = np.concatenate([case.params[wire.name][s.leaf] for s in wire.sources], axis=2)
@@ -137,7 +138,7 @@ def test_capacity_and_dormant_weights_are_invisible(shape: DenseArchitecture, se
     two = gradient(small, params, case.x, masks, case.weights)
     close(cut(one, shape, case.masks), two, 1e-11)
     for name, leaves in one.items():
-        used = np.asarray(case.masks.columns(shape.map_named(name)))
+        used = np.asarray(case.masks.columns(map_named(shape, name)))
         for leaf, array in leaves.items():
             dormant = np.asarray(array)[..., ~used]
             assert not dormant.any(), (name, leaf, "dormant channels get no gradient")
@@ -152,7 +153,7 @@ def test_the_weights_of_dormant_channels_get_the_gradient_that_they_would_in_use
     found = gradient(NET.shape(), case.params, case.x, case.masks, case.weights)
     active = gradient(NET.shape(), case.params, case.x, everything, case.weights)
     for name, sources in reads(NET, case.masks).items():
-        columns = np.asarray(case.masks.columns(NET.map_named(name)))
+        columns = np.asarray(case.masks.columns(map_named(NET, name)))
         for leaf, used in sources.items():
             one, two = (np.asarray(g[name][leaf])[:, :, ~used][..., columns]
                         for g in (found, active))  # fmt: skip
@@ -188,9 +189,9 @@ def test_a_kernel_s_gradient_is_the_product_of_patches_and_shift_gradients() -> 
     found = gradient(NET.shape(), case.params, case.x, case.masks, case.weights)
     seen = signals(NET.shape(), case.params, case.x, case.masks)
     by_z, _ = pulled(NET.shape(), case.params, case.x, case.masks, case.weights)
-    for wire in NET.wiring:
+    for wire in NET.maps:
         a, g = np.asarray(seen.inputs[wire.name]), np.asarray(by_z[wire.name])
-        if wire.kind == "head":
+        if wire.target.role == "outputs":
             expected = np.concatenate([np.ones((3, 1)), a], axis=1).T @ g
         else:
             around = np.pad(a, ((0, 0), (1, 1), (1, 1), (0, 0)))
@@ -203,15 +204,17 @@ def test_a_kernel_s_gradient_is_the_product_of_patches_and_shift_gradients() -> 
 
 def test_joined_rows_and_their_features() -> None:
     case = Case(NET)
-    for wire in NET.wiring:
+    for wire in NET.maps:
         matrix = joined(wire, jax.tree.map(jnp.asarray, case.params[wire.name]))
         close(split(wire, matrix), case.params[wire.name], 0.0)
         rows, first = feature_rows(wire), 0
         for source in wire.sources:
-            kernel = case.params[wire.name][source.leaf].reshape(-1, source.channels, wire.channels)
-            for c in range(source.channels):
+            kernel = case.params[wire.name][source.leaf].reshape(
+                -1, source.feature.capacity, wire.target.capacity
+            )
+            for c in range(source.feature.capacity):
                 np.testing.assert_array_equal(matrix[rows[first + c]], kernel[:, c])
-            first += source.channels
+            first += source.feature.capacity
         assert len(rows) == first
 
 

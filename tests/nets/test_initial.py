@@ -3,11 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from senn_cli.nets.architecture import Activation, Architecture, Layer
+from senn_cli.nets.architecture import Activation, Layer
 from senn_cli.nets.initial import draw_neurons, initial_parameters
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from tests.dense import in_use, roomy
 
-WIDE = Architecture(30, 5, (Layer(400, 400, "rational"), Layer(300, 300, "silu")))
+WIDE = MlpArchitecture(30, 5, (Layer(400, 400, "rational"), Layer(300, 300, "silu")))
 
 
 def test_every_parameter_of_the_architecture_and_no_other() -> None:

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from senn_cli.nets.architecture import Activation, Architecture
+from senn_cli.nets.architecture import Activation
 from senn_cli.nets.initial import initial_parameters
 from senn_cli.nets.mlp import MLP, apply, joined, split, with_constant
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from tests.dense import Tree, close, double, in_use, network, padded, roomy, widths_of
 
 X = np.random.default_rng(5).standard_normal((6, 4))
@@ -22,10 +23,10 @@ def _float64() -> Iterator[None]:
     yield from double()
 
 
-def forward(architecture: Architecture, params: Tree, x: np.ndarray) -> list[np.ndarray]:
+def forward(architecture: MlpArchitecture, params: Tree, x: np.ndarray) -> list[np.ndarray]:
     """Pre-activations of every map, in NumPy, from the definition."""
     found = []
-    for index in range(architecture.maps):
+    for index in range(len(architecture.maps)):
         linear = params[f"map_{index}"]
         z = x @ np.asarray(linear["kernel"]) + np.asarray(linear["bias"])
         found.append(z)
@@ -57,7 +58,7 @@ def test_spare_capacity_changes_no_output_and_no_gradient(activation: Activation
     small, params = network((4, 5, 3, 2), activation)
     large = roomy(small, (8, 7))
 
-    def value(architecture: Architecture, p: Tree) -> jax.Array:
+    def value(architecture: MlpArchitecture, p: Tree) -> jax.Array:
         signals = apply(architecture.shape(), p, X, widths_of(architecture))
         return jnp.sum(jnp.sin(signals.outputs))
 

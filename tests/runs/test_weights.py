@@ -15,13 +15,14 @@ import pytest
 
 from senn_cli.errors import RunError
 from senn_cli.nets import kinds
-from senn_cli.nets.architecture import Architecture, Layer
+from senn_cli.nets.architecture import Layer
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.initial import initial_parameters
 from senn_cli.nets.kinds import AnyArchitecture
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from senn_cli.runs.weights import ARCHITECTURE, load_weights, save_weights
 
-NETWORK = Architecture(4, 3, (Layer(2, 5, "rational"), Layer(3, 3, "silu")))
+NETWORK = MlpArchitecture(4, 3, (Layer(2, 5, "rational"), Layer(3, 3, "silu")))
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +60,7 @@ def test_round_trip(copy: Path) -> None:
 
 
 def test_a_linear_model(tmp_path: Path) -> None:
-    linear = Architecture(2, 3)
+    linear = MlpArchitecture(2, 3)
     params = initial_parameters(linear, 0)
     save_weights(tmp_path / "w", linear, params)
     architecture, found = load_weights(tmp_path / "w")

@@ -67,7 +67,7 @@ def with_factors(found: Network) -> tuple[TrainState, dict[str, tuple[np.ndarray
     for wire in consumers(NET):
         used = [np.asarray(masks.of(s)) for s in wire.sources]
         flat = np.concatenate(used)
-        rows = np.concatenate([[True], flat]) if wire.kind == "head" else np.tile(flat, 9)
+        rows = np.concatenate([[True], flat]) if wire.target.role == "outputs" else np.tile(flat, 9)
         sides, inverses = [], []
         for mask in (rows, np.asarray(masks.columns(wire))):
             moment, ridge = spd(rng, len(mask)), np.float32(0.3)
@@ -155,7 +155,7 @@ def test_what_is_not_in_use_stays_bit_for_bit(kind: str) -> None:
             if used.any():
                 assert (array[used] != start[name][leaf][used]).any()
     assert not any(np.any(update_mask(NET, initial_masks(NET))[w.name]["input"])
-                   for w in NET.wiring if w.kind == "bud")  # fmt: skip
+                   for w in NET.maps if w.target.role == "bud")  # fmt: skip
 
 
 def test_buds_contribute_nothing() -> None:
@@ -163,8 +163,8 @@ def test_buds_contribute_nothing() -> None:
     found = network(optimizer)
     state = found.state
     loud = jax.tree.map(lambda a: a, state.params)
-    for wire in NET.wiring:
-        if wire.kind == "bud":
+    for wire in NET.maps:
+        if wire.target.role == "bud":
             loud[wire.name] = jax.tree.map(lambda a: a + 7.0, state.params[wire.name])
     one, two = (
         step(NET.shape(), "classification", optimizer, state._replace(params=params), found.widths,
@@ -194,7 +194,7 @@ def test_steps_average_the_gradients_of_dormant_rows_too() -> None:
         np.testing.assert_allclose(seen[rows], expected[rows], rtol=1e-3, atol=1e-6)
         np.testing.assert_array_equal(seen[~rows], 0.0)
         flat = np.concatenate([np.asarray(initial_masks(NET).of(s)) for s in wire.sources])
-        full = np.concatenate([[True], flat]) if wire.kind == "head" else np.tile(flat, 9)
+        full = np.concatenate([[True], flat]) if wire.target.role == "outputs" else np.tile(flat, 9)
         dormant = max(dormant, float(np.abs(seen[rows & ~full]).max(initial=0.0)))
     assert dormant > 1e-4
 

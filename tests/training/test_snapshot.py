@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from senn_cli.errors import RunError
-from senn_cli.nets.architecture import Architecture, Layer
+from senn_cli.nets.architecture import Layer
 from senn_cli.nets.initial import initial_parameters
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from senn_cli.runs.arrays import check_names
 from senn_cli.runs.jsonl import dumps
 from senn_cli.spec import parse_spec
@@ -29,7 +30,7 @@ from senn_cli.training.snapshot import (
 )
 from senn_cli.training.step import Progress
 
-ARCHITECTURE = Architecture(3, 2, (Layer(2, 4, "rational"), Layer(3, 3, "tanh")))
+ARCHITECTURE = MlpArchitecture(3, 2, (Layer(2, 4, "rational"), Layer(3, 3, "tanh")))
 
 OPTIMIZERS = [
     "{kind: adam, schedule: {kind: cosine, warmup: 2 steps}}",
@@ -45,7 +46,7 @@ def optimizer(text: str) -> Optimizer:
     return make_optimizer(spec.optimizer, "classification", 10, 5)
 
 
-def moment(chosen: Optimizer, architecture: Architecture = ARCHITECTURE) -> Moment:
+def moment(chosen: Optimizer, architecture: MlpArchitecture = ARCHITECTURE) -> Moment:
     """A moment whose every array is random, with an infinity and a negative zero among them."""
     network = new_network(architecture, initial_parameters(architecture, 0), chosen)
     random = np.random.default_rng(0)
@@ -89,9 +90,9 @@ def test_every_bit_comes_back(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", OPTIMIZERS)
-@pytest.mark.parametrize("architecture", [ARCHITECTURE, Architecture(3, 2, ())])
+@pytest.mark.parametrize("architecture", [ARCHITECTURE, MlpArchitecture(3, 2, ())])
 def test_names_shapes_and_types_follow_from_the_architecture(
-    text: str, architecture: Architecture
+    text: str, architecture: MlpArchitecture
 ) -> None:
     chosen = optimizer(text)
     arrays = arrays_of(moment(chosen, architecture))

@@ -15,8 +15,8 @@ from senn_cli.curvature.kronecker import second_moment, spectrum
 from senn_cli.engine.arrays import Arrays
 from senn_cli.engine.frozen import FrozenState
 from senn_cli.engine.objective import Task
-from senn_cli.nets.architecture import Architecture
 from senn_cli.nets.mlp import apply, with_constant
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from senn_cli.randomness import key_data, wrap
 from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, SgdSpec
 from senn_cli.training.optimizer import Optimizer, make_optimizer
@@ -64,7 +64,7 @@ def keys(seed: int) -> Keys:
 
 
 def start(
-    architecture: Architecture, params: Tree, optimizer: Optimizer, dtype: Any = np.float32
+    architecture: MlpArchitecture, params: Tree, optimizer: Optimizer, dtype: Any = np.float32
 ) -> TrainState:
     params = jax.tree.map(lambda v: jnp.asarray(v, dtype), params)
     curvature = None
@@ -81,7 +81,7 @@ def runner(task: Task, optimizer: Optimizer, batch: int) -> Advance:
     compiled = jax.jit(make_run_steps(task, optimizer, batch), static_argnums=0)
 
     def advance(
-        architecture: Architecture,
+        architecture: MlpArchitecture,
         state: TrainState,
         data: Arrays,
         until: int,
@@ -161,7 +161,7 @@ def test_an_epochs_order() -> None:
 
 def test_each_epoch_visits_each_example_at_most_once() -> None:
     # Example i is the i-th unit vector: a step changes the weights of just the rows that it saw.
-    linear = Architecture(10, 1)
+    linear = MlpArchitecture(10, 1)
     optimizer = make_optimizer(SgdSpec(kind="sgd", learning_rate=0.1), "regression", None, 3)
     advance = runner("regression", optimizer, 3)
     data = arrays(np.eye(10, dtype=np.float32), np.arange(1.0, 11.0, dtype=np.float32)[:, None])

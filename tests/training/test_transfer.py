@@ -21,9 +21,10 @@ from sklearn.datasets import load_digits
 
 from senn_cli.data.dataset import Dataset, Part
 from senn_cli.errors import RunError, SpecError, UsageError
-from senn_cli.nets.architecture import Architecture, Layer
+from senn_cli.nets.architecture import Layer
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture, initial_parameters
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from senn_cli.runs.checkpoints import CheckpointStore
 from senn_cli.runs.keep import KeepRules
 from senn_cli.runs.weights import load_weights, save_weights
@@ -167,7 +168,7 @@ def test_to_another_number_of_classes(source: Source, tmp_path: Path) -> None:
     told = Told()
     path = tmp_path / "run"
     run = go(source.path, path, "name=three", on_three(source), told=told, until=steps(1))
-    assert run.architecture == Architecture(
+    assert run.architecture == MlpArchitecture(
         64, 3, (Layer(6, 8, "rational"), Layer(5, 10, "rational"))
     )
     start, (_, params) = saved(path, 0), load_weights(source.path / "weights")
@@ -501,7 +502,7 @@ def drawn(architecture: AnyArchitecture, spec: Any, seed: int = 0) -> Origin:
     return Origin(Path("/o"), Path("/r"), "o", 5, "checkpoint", architecture, arrays, "0" * 64, ())
 
 
-MLP = Architecture(4, 3, (Layer(2, 3, "rational"), Layer(2, 2, "tanh")))
+MLP = MlpArchitecture(4, 3, (Layer(2, 3, "rational"), Layer(2, 2, "tanh")))
 
 
 def composed(
@@ -683,7 +684,7 @@ def test_the_layers_of_a_densenet_in_the_spec() -> None:
 
 
 def test_a_linear_origin_has_nothing_but_its_head() -> None:
-    origin = drawn(Architecture(4, 3), AdamSpec(kind="adam"))
+    origin = drawn(MlpArchitecture(4, 3), AdamSpec(kind="adam"))
     spec = parse_spec("data: digits\nnetwork: mlp")
     with pytest.raises(UsageError, match="nothing would be left"):
         destination(origin, blank(), spec)

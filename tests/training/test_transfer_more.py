@@ -16,9 +16,10 @@ import pytest
 import senn_cli
 from senn_cli.errors import RunError, SennError, UsageError
 from senn_cli.growth.edits import CapacityRule, PruneNeuron
-from senn_cli.nets.architecture import Architecture, Layer
+from senn_cli.nets.architecture import Layer
 from senn_cli.nets.conv_architecture import DenseArchitecture
 from senn_cli.nets.kinds import initial_parameters
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from senn_cli.runs.weights import load_weights, save_weights
 from senn_cli.spec import parse_spec
 from senn_cli.training.destination import adopted, frozen_entries
@@ -165,7 +166,7 @@ def test_weights_in_double_precision(tiny: Run, tmp_path: Path) -> None:
 
 
 def test_weights_of_another_shape_than_is_written_beside_them(tiny: Run, tmp_path: Path) -> None:
-    assert isinstance(tiny.architecture, Architecture)
+    assert isinstance(tiny.architecture, MlpArchitecture)
     other = tiny.architecture.with_layer(0, capacity=7)
     save_weights(tmp_path / "weights", other, initial_parameters(other, 0))
     shutil.copy(tiny.path / "weights" / "architecture.json", tmp_path / "weights")

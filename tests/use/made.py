@@ -10,9 +10,10 @@ import numpy as np
 
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.data.registry import load_dataset
-from senn_cli.nets.architecture import Architecture, Layer
+from senn_cli.nets.architecture import Layer
 from senn_cli.nets.conv_architecture import DenseArchitecture, Pool
 from senn_cli.nets.kinds import AnyArchitecture, initial_parameters
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.weights import save_weights
 from senn_cli.spec import dump_spec, parse_spec
@@ -47,7 +48,7 @@ def made_run(
         )
     else:
         layers = _layers(hidden, activation)
-        architecture = Architecture(dataset.inputs, dataset.outputs, layers)
+        architecture = MlpArchitecture(dataset.inputs, dataset.outputs, layers)
     params = initial_parameters(architecture, seed)
     used = initial_parameters(architecture.compact(), seed)
     for name, leaves in params.items():

@@ -7,7 +7,8 @@ import pytest
 
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.model import Model
-from senn_cli.nets.architecture import Architecture, Layer
+from senn_cli.nets.architecture import Layer
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from senn_cli.use.about import describe, read_description, result_names
 
 
@@ -15,7 +16,7 @@ def model(task: str = "classification") -> Model:
     shift, target = np.array([1.5, -2.0], np.float32), np.array([3.0], np.float32)
     classes = ("größe", "[b]") if task == "classification" else ()
     how = Preprocessing(task, (2,), "float32", classes, shift, shift, target, target)  # type: ignore[arg-type]
-    return Model(Architecture(2, len(classes) or 1, (Layer(3, 3, "rational"),)), {}, how)
+    return Model(MlpArchitecture(2, len(classes) or 1, (Layer(3, 3, "rational"),)), {}, how)
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])

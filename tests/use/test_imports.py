@@ -15,8 +15,9 @@ import pytest
 import senn_cli
 from senn_cli.errors import RunError, SennError, UsageError
 from senn_cli.model import Model
-from senn_cli.nets.architecture import Architecture, Layer
+from senn_cli.nets.architecture import Layer
 from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from senn_cli.runs.weights import load_weights
 from senn_cli.training.origin import origins, read_origin
 from senn_cli.use.exports import export_model
@@ -151,7 +152,7 @@ def test_an_mlp_computes_the_same(tmp_path: Path, kind: str, name: str, activati
     arrays = mlp_arrays()
     found = imported(tmp_path, arrays, MLP % name, kind)
     layers = (Layer(5, 5, name), Layer(3, 3, name))  # type: ignore[arg-type]
-    assert found.architecture == Architecture(4, 2, layers)
+    assert found.architecture == MlpArchitecture(4, 2, layers)
     model = senn_cli.load(found.path)
     x = np.random.default_rng(1).standard_normal((7, 4)).astype(np.float32)
     wanted = mlp_by_hand(arrays, activation, (x - 0.5) * 2)

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from senn_cli.nets.architecture import Architecture, Layer
+from senn_cli.nets.architecture import Layer
 from senn_cli.nets.initial import initial_parameters
+from senn_cli.nets.mlp_architecture import MlpArchitecture
 from senn_cli.use import latency
 from senn_cli.use.latency import IN_A_ROW, REPEATS, measure_latency
 
@@ -22,7 +23,7 @@ def test_medians_of_both_networks_in_turn(monkeypatch: pytest.MonkeyPatch) -> No
                 now += factor * i + 0.5
     ticks = iter(times)
     monkeypatch.setattr(latency.time, "perf_counter", lambda: next(ticks))  # made up
-    architecture = Architecture(3, 2, (Layer(2, 4, "tanh"),))
+    architecture = MlpArchitecture(3, 2, (Layer(2, 4, "tanh"),))
     found = measure_latency(architecture, initial_parameters(architecture, 0))
     assert (found.compact, found.padded) == pytest.approx((25.5, 255.0))
     assert next(ticks, None) is None

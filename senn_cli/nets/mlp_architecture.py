@@ -1,0 +1,116 @@
+"""The architecture of a fully connected network as plain, hashable data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from senn_cli.nets.architecture import Layer
+from senn_cli.nets.features import Feature, Map, Source
+
+
+@dataclass(frozen=True)
+class MlpArchitecture:
+    """A fully connected network: `inputs` -> hidden layers -> `outputs`.
+
+    Map `l` (a linear map with bias) reads layer `l - 1` (map 0 the inputs) and feeds hidden layer
+    `l`; the last map feeds the outputs. Hidden layers are counted from 0.
+    """
+
+    inputs: int
+    outputs: int
+    hidden: tuple[Layer, ...] = ()
+    kind: str = "mlp"
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Neurons in use, a hidden layer each."""
+        return tuple(layer.width for layer in self.hidden)
+
+    @property
+    def capacities(self) -> tuple[int, ...]:
+        """Neurons allocated, a hidden layer each."""
+        return tuple(layer.capacity for layer in self.hidden)
+
+    @cached_property
+    def features(self) -> tuple[Feature, ...]:
+        """The inputs, the hidden layers `layer_0`, ... and the outputs."""
+        found = [Feature("inputs", "data", 0, self.inputs, self.inputs, site="inputs")]
+        for index, h in enumerate(self.hidden):
+            coefficients = f"activation_{index}" if h.activation == "rational" else None
+            feature = Feature(
+                f"layer_{index}",
+                "hidden",
+                index,
+                width=h.width,
+                capacity=h.capacity,
+                activation=h.activation,
+                site=f"layer {index}",
+                coefficients=coefficients,
+            )
+            found.append(feature)
+        found.append(Feature("outputs", "outputs", 0, self.outputs, self.outputs, site="outputs"))
+        return tuple(found)
+
+    @cached_property
+    def maps(self) -> tuple[Map, ...]:
+        """Every feature but the inputs is yielded by a map that reads the one before."""
+        pairs = enumerate(zip(self.features, self.features[1:], strict=False))
+        return tuple(Map(f"map_{i}", (Source("kernel", f),), t, True) for i, (f, t) in pairs)
+
+    def map_width(self, index: int) -> tuple[int, int]:
+        """Inputs and outputs in use of map `index`, the bias not counted."""
+        sizes = (self.inputs, *self.widths, self.outputs)
+        return sizes[index], sizes[index + 1]
+
+    def map_capacity(self, index: int) -> tuple[int, int]:
+        """Inputs and outputs allocated of map `index`, the bias not counted."""
+        sizes = (self.inputs, *self.capacities, self.outputs)
+        return sizes[index], sizes[index + 1]
+
+    @property
+    def parameters(self) -> int:
+        """Parameters in use: kernels, biases and the coefficients of rational activations."""
+        own = sum(3 * h.width for h in self.hidden if h.activation == "rational")
+        return sum(m.parameters for m in self.maps) + own
+
+    def shape(self) -> MlpArchitecture:
+        """The architecture with every neuron in use: the static key of compiled functions.
+
+        Two architectures of equal shape share all compiled code; which neurons are in use is data.
+        """
+        return replace(self, hidden=tuple(replace(h, width=h.capacity) for h in self.hidden))
+
+    def compact(self) -> MlpArchitecture:
+        """The architecture without spare capacity."""
+        return replace(self, hidden=tuple(replace(h, capacity=h.width) for h in self.hidden))
+
+    def with_layer(self, index: int, **changes: Any) -> MlpArchitecture:
+        """The architecture with fields of hidden layer `index` changed."""
+        hidden = list(self.hidden)
+        hidden[index] = replace(hidden[index], **changes)
+        return replace(self, hidden=tuple(hidden))
+
+    def to_json(self) -> dict[str, Any]:
+        """A mapping of plain values, read back by `from_json`."""
+        hidden = [
+            {"width": h.width, "capacity": h.capacity, "activation": h.activation}
+            for h in self.hidden
+        ]
+        return {
+            "kind": self.kind,
+            "inputs": self.inputs,
+            "outputs": self.outputs,
+            "hidden": hidden,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> MlpArchitecture:
+        """The architecture that `to_json` described; ValueError or KeyError if it is none."""
+        try:
+            hidden = tuple(Layer(**layer) for layer in value["hidden"])
+        except TypeError as error:
+            raise ValueError(f"not a hidden layer: {error}") from error
+        return cls(int(value["inputs"]), int(value["outputs"]), hidden, str(value["kind"]))
