@@ -17,7 +17,7 @@ import numpy as np
 
 import senn_cli
 from senn_cli.data.registry import load_dataset
-from senn_cli.nets.mlp import apply
+from senn_cli.nets.mlp_flax import apply
 
 SPEC = Path(__file__).parent.parent / "specs" / "regression.yaml"
 

@@ -14,7 +14,7 @@ import numpy as np
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.data.targets import as_uint8
 from senn_cli.errors import MISFORMED, RunError
-from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.nets.features import present
 from senn_cli.nets.kinds import AnyArchitecture
 from senn_cli.runs import layout

@@ -13,8 +13,8 @@ from jax.flatten_util import ravel_pytree
 
 from senn_cli.engine.metric import Metric
 from senn_cli.nets.architecture import Activation, Layer
-from senn_cli.nets.mlp import apply
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
+from senn_cli.nets.mlp_flax import apply
 
 Tree = dict[str, dict[str, Any]]
 METRICS: tuple[Metric, ...] = ("euclidean", "softmax", "gaussian")

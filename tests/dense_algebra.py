@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
 
 Tree = dict[str, dict[str, np.ndarray]]
 

@@ -9,8 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.conv_architecture import DenseArchitecture, Pool
-from senn_cli.nets.densenet_initial import Masks
+from senn_cli.nets.densenet import DenseArchitecture, Masks, Pool
 
 Tree = dict[str, dict[str, Any]]
 POOLS: tuple[Pool, ...] = ("max3s2", "max2s2", "mean2s2")

@@ -13,7 +13,7 @@ import pytest
 import senn_cli
 from senn_cli.data.registry import load_dataset
 from senn_cli.errors import SpecError
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.runs.weights import load_weights
 from senn_cli.training.run import Run
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from senn_cli.engine.arrays import Arrays
 from senn_cli.growth.policy import View
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
 
 
 def view_of(

@@ -7,7 +7,7 @@ from dataclasses import fields
 from rich.console import Console
 
 from senn_cli.cli.console import table
-from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.report.words import printable
 from senn_cli.spec import NetworkSpec, Spec
 from senn_cli.training.expected import expected_programs

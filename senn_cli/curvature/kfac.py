@@ -17,8 +17,8 @@ import jax.numpy as jnp
 from senn_cli.curvature import kronecker
 from senn_cli.curvature.kronecker import Spectrum
 from senn_cli.nets.activation import rational_basis
-from senn_cli.nets.mlp import Parameters, Signals, joined, split, with_constant
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
+from senn_cli.nets.mlp_flax import Parameters, Signals, joined, split, with_constant
 
 Factors = dict[str, dict[str, Any]]
 

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 
 from senn_cli.engine.metric import Metric, output_factor
 from senn_cli.engine.objective import Task, loss_and_gradient
-from senn_cli.nets.mlp import Parameters, apply, with_constant
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
+from senn_cli.nets.mlp_flax import Parameters, apply, with_constant
 
 
 class Observation(NamedTuple):

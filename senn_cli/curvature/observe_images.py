@@ -26,19 +26,18 @@ from senn_cli.curvature.kronecker import second_moment
 from senn_cli.curvature.rank_one import combinations
 from senn_cli.engine.metric import Metric
 from senn_cli.engine.objective import Task, loss_and_gradient
-from senn_cli.nets.conv_architecture import DenseArchitecture
-from senn_cli.nets.densenet import Parameters, Signals, apply, joined
-from senn_cli.nets.densenet_initial import Masks
+from senn_cli.nets.densenet import DenseArchitecture, Masks
+from senn_cli.nets.densenet_flax import Parameters, Signals, apply, joined
 from senn_cli.nets.features import Map
-from senn_cli.nets.mlp import with_constant
+from senn_cli.nets.mlp_flax import with_constant
 
 
 class ImageObservation(NamedTuple):
     """Of one batch, for every map that reads channels which could be added; by its name.
 
     Attributes:
-      gradients: dW of the mean loss as one matrix, rows as in `densenet.feature_rows`, those of
-        dormant channels and of the bud included.
+      gradients: dW of the mean loss as one matrix, rows as in `densenet_flax.feature_rows`,
+        those of dormant channels and of the bud included.
       factors: A `(n_a, n_a)` over the same rows, and S `(n_out, n_out)`.
       loss: the mean loss, a scalar.
     """

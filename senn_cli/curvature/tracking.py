@@ -23,9 +23,8 @@ from senn_cli.curvature.tracked import TrackSettings, TrackState
 from senn_cli.engine.arrays import Arrays, batch, examples
 from senn_cli.engine.metric import Metric
 from senn_cli.engine.objective import Task
-from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture
-from senn_cli.nets.densenet import joined, split
-from senn_cli.nets.densenet_initial import Masks
+from senn_cli.nets.densenet import TAPS, DenseArchitecture, Masks
+from senn_cli.nets.densenet_flax import joined, split
 from senn_cli.nets.features import Map
 from senn_cli.nets.models import masks as masks_of
 from senn_cli.randomness import wrap
@@ -84,7 +83,7 @@ def initial(shape: DenseArchitecture, tracking: Tracking) -> Tracked:
 
 
 def rows_of(wire: Map, channels: list[Any]) -> Any:
-    """A mask over the rows of `densenet.joined`, `(n_a,)`, from one over every source's channels.
+    """A mask over the rows of a joined map, `(n_a,)`, from one over every source's channels.
 
     The head's row of the bias counts as in.
     """

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 
 from senn_cli.engine.arrays import Arrays, examples, inputs, targets
 from senn_cli.engine.objective import Task, figure, loss_and_gradient
-from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture
-from senn_cli.nets.mlp import Parameters
+from senn_cli.nets.mlp_flax import Parameters
 from senn_cli.nets.models import outputs as outputs_of
 
 BLOCK = 4096

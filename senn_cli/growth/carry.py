@@ -17,7 +17,7 @@ from senn_cli.growth.surgery import (
     renumbered,
     swap_out,
 )
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
 
 
 def edit_optimizer(

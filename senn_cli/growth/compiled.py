@@ -24,8 +24,8 @@ from senn_cli.growth.score import Gain, Target
 from senn_cli.growth.search import DepthSearch, WidthSearch, search_layers, search_neurons
 from senn_cli.nets.activation import activate
 from senn_cli.nets.architecture import Activation
-from senn_cli.nets.mlp import Parameters, with_constant
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
+from senn_cli.nets.mlp_flax import Parameters, with_constant
 from senn_cli.randomness import wrap
 
 ROOM = 8

@@ -32,9 +32,8 @@ from senn_cli.growth.conv_surgery import (
     lineage,
 )
 from senn_cli.growth.optimizer_state import Kind, moved
-from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture
-from senn_cli.nets.densenet import feature_rows
-from senn_cli.nets.densenet_initial import Masks, initial_masks
+from senn_cli.nets.densenet import TAPS, DenseArchitecture, Masks, initial_masks
+from senn_cli.nets.densenet_flax import feature_rows
 from senn_cli.nets.features import Map
 
 
@@ -149,7 +148,7 @@ def edit_tracked(
 
 
 def rows_before(before: Map | None, wire: Map, lines: Lineage) -> np.ndarray:
-    """For every row of `densenet.joined` of `wire` the row that it was before, or `NEW`."""
+    """For every row of `densenet_flax.joined` of `wire` the row that it was before, or `NEW`."""
     channels = []
     sources = before.sources if before is not None else ()
     firsts = np.cumsum([0, *(source.feature.capacity for source in sources)])

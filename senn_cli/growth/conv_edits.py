@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.conv_architecture import DenseArchitecture
-from senn_cli.nets.densenet_initial import Masks
+from senn_cli.nets.densenet import DenseArchitecture, Masks
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ class PruneChannel:
 
     Attributes:
       compensation: by reading map, how its other rows stand in for the channel's, `(n_a, G)` over
-        the rows of `densenet.joined`, G = 9 (of the head 1); `dormant_score.compensation` makes
+        the rows of the joined map, G = 9 (of the head 1); `dormant_score.compensation` makes
         it. Maps that are missing are not compensated.
     """
 

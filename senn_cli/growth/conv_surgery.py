@@ -22,9 +22,8 @@ from senn_cli.growth.conv_edits import (
     edit_architecture,
 )
 from senn_cli.growth.dormant_score import compensated
-from senn_cli.nets.conv_architecture import DenseArchitecture
-from senn_cli.nets.densenet import feature_rows, update_mask
-from senn_cli.nets.densenet_initial import (
+from senn_cli.nets.densenet import (
+    DenseArchitecture,
     Masks,
     Tree,
     draw_channels,
@@ -32,6 +31,7 @@ from senn_cli.nets.densenet_initial import (
     split_sources,
     with_columns,
 )
+from senn_cli.nets.densenet_flax import feature_rows, update_mask
 from senn_cli.nets.features import Map, map_named
 
 Feature = tuple[Literal["data", "hidden", "bud", "outputs"], int]
@@ -189,7 +189,7 @@ def edit_moments(
     What belongs to weights that are trained before and after stays. Weights that come into training
     start at zero, but a mean of squared gradients (`square`) at the mean over the trained weights
     of their map, as in `surgery.edit_moments`; a promoted bud takes that of the layer behind it.
-    What is not trained (`densenet.update_mask`) is zero. No edit of a DenseNet changes coordinates,
+    What is not trained (`update_mask`) is zero. No edit of a DenseNet changes coordinates,
     so that steps (`vector`) and gradients (`covector`) change alike.
     """
     after, masks_after = edit_architecture(architecture, masks, edit)

@@ -22,7 +22,7 @@ from senn_cli.growth.dormant_images import ImageScores, image_scores
 from senn_cli.growth.dormant_round import DormantRound
 from senn_cli.growth.dormant_settings import DormantSettings, settings_of
 from senn_cli.growth.policy import Round, View
-from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.spec import Spec
 
 

@@ -14,8 +14,8 @@ import jax.numpy as jnp
 from senn_cli.curvature.observe_images import consumers
 from senn_cli.curvature.tracking import Tracked, Tracking
 from senn_cli.growth import dormant_score
-from senn_cli.nets.conv_architecture import DenseArchitecture
-from senn_cli.nets.densenet import feature_rows, joined
+from senn_cli.nets.densenet import DenseArchitecture
+from senn_cli.nets.densenet_flax import feature_rows, joined
 from senn_cli.nets.models import masks as masks_of
 
 

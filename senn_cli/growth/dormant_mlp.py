@@ -29,7 +29,7 @@ from senn_cli.growth.removal import Bar, prunings
 from senn_cli.growth.settings import SennSettings
 from senn_cli.growth.standing import Dice, StandingSettings, standing
 from senn_cli.growth.surgery import joined
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.randomness import numpy_generator
 
 

@@ -18,7 +18,7 @@ from senn_cli.growth.dormant_images import ImageScores
 from senn_cli.growth.dormant_settings import DormantSettings
 from senn_cli.growth.policy import Candidate, Decision, Place, View
 from senn_cli.growth.standing import within
-from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.randomness import numpy_generator
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.spec import Spec
 from senn_cli.spec.network import DenseNetSpec
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from senn_cli.nets.architecture import Activation, Layer, next_capacity
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,8 @@ from senn_cli.curvature.tracking import Tracked
 from senn_cli.engine.arrays import Arrays
 from senn_cli.growth.conv_edits import ConvEdit
 from senn_cli.growth.edits import Edit
-from senn_cli.nets.mlp import Parameters
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
+from senn_cli.nets.mlp_flax import Parameters
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ from senn_cli.growth.score import Target
 from senn_cli.growth.settings import SennSettings
 from senn_cli.growth.surgery import joined
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.initial import draw_neurons
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture, draw_neurons
 from senn_cli.randomness import key_data, numpy_generator
 
 

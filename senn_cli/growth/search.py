@@ -69,7 +69,7 @@ def whitening(values: jax.Array, vectors: jax.Array, rank: int) -> tuple[jax.Arr
 def _initial_neurons(
     key: jax.Array, count: int, d: int, active: jax.Array, activation: Activation, dtype: jnp.dtype
 ) -> Neurons:
-    """Neurons from the initial distribution (`nets/initial.py`) on a source of width `d`."""
+    """Neurons from the initial distribution (`nets/mlp.py`) on a source of width `d`."""
     k_w, k_b, k_c = jax.random.split(key, 3)
     weights = jax.random.normal(k_w, (count, d), dtype) / jnp.sqrt(jnp.maximum(active - 1, 1))
     bias = jax.random.normal(k_b, (count,), dtype)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from senn_cli.growth.removal import PruneSettings
 from senn_cli.growth.search import DepthSearch, WidthSearch
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.words import plural
 
 

@@ -16,8 +16,7 @@ import numpy as np
 
 from senn_cli.growth.objective import Neurons
 from senn_cli.growth.policy import View
-from senn_cli.nets.initial import draw_neurons
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture, draw_neurons
 from senn_cli.randomness import numpy_generator
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from senn_cli.growth.edits import AddNeurons, Edit, InsertLayer, PruneNeuron
 from senn_cli.nets.activation import IDENTITY
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
 
 Tree = dict[str, dict[str, np.ndarray]]
 

@@ -1,232 +1,369 @@
-"""The DenseNet as a Flax module that also shows its inner signals.
+"""Convolutional DenseNets: the architecture as plain, hashable data, and initial weights.
 
-Channels that are not in use are computed all the same: they are dormant proposals, whose statistics
-decide about growth. Their consumers see a weight of zero, but that weight receives its gradient,
-E[g a^T], which a score needs. Nothing flows back into a dormant channel, so that outputs and the
-gradients of what is in use depend neither on capacities nor on dormant weights.
+A block concatenates what it reads and what its layers yield. Layer j of a block reads the block's
+input, the layers before it and a *bud*: a small layer that stands before layer j, reads the same
+maps and is not in use. A bud is a standing proposal for one more layer. The last layer of a block
+is the block's output, a pooling follows every block, and a dense head reads the mean over all
+positions.
+
+Initial weights are a function of seed and place, never of capacity: every channel of every
+convolution, used or not, has a random generator of its own, derived from the seed, the map's name
+and the channel's number. It draws weights on the channels *in use* alone: a network with more
+capacity begins with the same weights, and its spare channels are *dormant* proposals that read the
+same signals. Weights on channels not in use are zero. No JAX.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, get_args
 
-import flax.linen as nn
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.typing import DTypeLike
 
-from senn_cli.nets.activation import activate
-from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture, Pool
-from senn_cli.nets.densenet_initial import Masks
-from senn_cli.nets.features import Map
+from senn_cli.nets.architecture import Layer
+from senn_cli.nets.features import ArrayTree, Feature, Map, Source, hidden_feature, readers
+from senn_cli.randomness import numpy_generator
 
-Parameters = dict[str, dict[str, jax.Array]]
-"""As `densenet_initial.Tree`, on the device."""
-LAYOUT = ("NHWC", "HWIO", "NHWC")
+Pool = Literal["max3s2", "max2s2", "mean2s2"]
+"""Pooling after every block: maximum or mean, over 3x3 or 2x2 positions, stride 2, SAME."""
+POOLS: tuple[str, ...] = get_args(Pool)
 
-
-class Signals(NamedTuple):
-    """What a forward pass computes, for N images; dictionaries by the name of the map.
-
-    Attributes:
-      outputs: `(N, outputs)`, in the parameters' precision.
-      inputs: what every map reads, dormant channels and buds as they are, not masked:
-        `(N, H, W, n_in)`, of the head `(N, n_in)`.
-      preactivations: what every map yields, `(N, H, W, n_out)`, of the head `(N, outputs)`.
-    """
-
-    outputs: jax.Array
-    inputs: dict[str, jax.Array]
-    preactivations: dict[str, jax.Array]
+WINDOW = (3, 3)
+"""Positions of a kernel."""
+TAPS = 9
 
 
-def silenced(kernel: jax.Array, used: jax.Array | np.ndarray) -> jax.Array:
-    """`kernel` (..., n_in, n_out) with rows not in `used` (n_in,) read as zero.
+@dataclass(frozen=True)
+class DenseArchitecture:
+    """A DenseNet: blocks of 3x3 convolutions without bias, then a dense head with bias.
 
-    Their gradient is what it would be at a weight of zero, not zero as behind a mask.
-    """
-    return kernel - jax.lax.stop_gradient(jnp.where(used[:, None], 0.0, kernel))
-
-
-def pooled(pool: Pool, x: jax.Array) -> jax.Array:
-    """`x` (N, H, W, c) pooled with stride 2, padded as SAME: `(N, ceil(H / 2), ceil(W / 2), c)`.
-
-    A mean is taken over the positions that exist. A maximum is built of shifted slices, whose
-    derivative costs a third of that of a windowed reduction on the CPU.
-    """
-    window = 3 if pool == "max3s2" else 2
-    if pool == "mean2s2":
-        mean: jax.Array = nn.avg_pool(x, (2, 2), (2, 2), "SAME", count_include_pad=False)
-        return mean
-    for axis in (1, 2):
-        size = x.shape[axis]
-        half = -(-size // 2)
-        room = max(2 * (half - 1) + window - size, 0)
-        padding = [(0, 0)] * 4
-        padding[axis] = (room // 2, room - room // 2)
-        padded = jnp.pad(x, padding, constant_values=-jnp.inf)
-        x = jax.lax.slice_in_dim(padded, 0, 2 * half - 1, 2, axis)
-        for start in range(1, window):
-            shifted = jax.lax.slice_in_dim(padded, start, start + 2 * half - 1, 2, axis)
-            x = jnp.maximum(x, shifted)
-    return x
-
-
-class Convolution(nn.Module):
-    """A 3x3 convolution without bias, SAME padding, over several groups of channels."""
-
-    wire: Map
-    compute_dtype: Any = None
-
-    @nn.compact
-    def __call__(self, parts: list[jax.Array], masks: Masks) -> jax.Array:
-        """Maps `(N, H, W, n_in)`, in parts, to `(N, H, W, n_out)`."""
-        kernels = []
-        for source in self.wire.sources:
-            shape = (3, 3, source.feature.capacity, self.wire.target.capacity)
-            kernel = self.param(source.leaf, nn.initializers.lecun_normal(), shape)
-            kernels.append(silenced(kernel, masks.of(source)))
-        dtype = self.compute_dtype or kernels[0].dtype
-        x = jnp.concatenate(parts, axis=3).astype(dtype)
-        kernel = jnp.concatenate(kernels, axis=2).astype(dtype)
-        return jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=LAYOUT)
-
-
-class Head(nn.Module):
-    """x W + b, rows of channels not in use read as zero."""
-
-    wire: Map
-
-    @nn.compact
-    def __call__(self, x: jax.Array, masks: Masks) -> jax.Array:
-        """Maps `(N, n_in)` to `(N, outputs)`."""
-        (source,) = self.wire.sources
-        shape = (source.feature.capacity, self.wire.target.capacity)
-        kernel = self.param("kernel", nn.initializers.lecun_normal(), shape)
-        bias = self.param("bias", nn.initializers.zeros, (self.wire.target.capacity,))
-        return x.astype(kernel.dtype) @ silenced(kernel, masks.of(source)) + bias
-
-
-class DenseNet(nn.Module):
-    """The network of a `DenseArchitecture`, at its full capacity; masks tell what is in use.
+    Hidden layers are counted from 0 over all blocks; `place` and `flat` translate.
 
     Attributes:
-      shape: `DenseArchitecture.shape()`, so that growth within capacity compiles nothing.
-      compute_dtype: precision of convolutions and activations; None for the parameters' own. Mean,
-        head and outputs keep the parameters' precision.
+      image: height, width and channels of the images.
+      outputs: outputs of the head.
+      blocks: the layers of every block. Which channels of a layer are in use is told by masks;
+        `width` is their number.
+      bud: channels of the bud before every layer; 0 for no buds.
+      pool: the pooling after every block.
+
+    Raises:
+      ValueError: an empty image, no block, a block without layers, a rational activation (which
+        would need coefficients), a negative bud or an unknown pooling.
     """
 
-    shape: DenseArchitecture
-    compute_dtype: Any = None
+    image: tuple[int, int, int]
+    outputs: int
+    blocks: tuple[tuple[Layer, ...], ...]
+    bud: int = 0
+    pool: Pool = "max3s2"
+    kind: str = "densenet"
 
-    @nn.compact
-    def __call__(
-        self,
-        x: jax.Array,
-        masks: Masks,
-        shifts: Mapping[str, jax.Array] | None = None,
-        post_shifts: Mapping[str, jax.Array] | None = None,
-    ) -> Signals:
-        """Runs the network on `x`; arguments as in `apply`."""
-        shifts, post_shifts = shifts or {}, post_shifts or {}
-        values = {"image": x.reshape(-1, *self.shape.image)}
-        inputs, preactivations = {}, {}
-        last = {self.shape.flat(b, len(layers) - 1) for b, layers in enumerate(self.shape.blocks)}
-        for wire in self.shape.maps:
-            parts = [values[source.feature.name] for source in wire.sources]
-            if wire.target.role == "outputs":
-                dtype = jnp.promote_types(parts[0].dtype, jnp.float32)
-                mean = jnp.mean(parts[0].astype(dtype), axis=(1, 2))
-                inputs[wire.name], z = mean, Head(wire, name=wire.name)(mean, masks)
-            else:
-                inputs[wire.name] = jnp.concatenate(parts, axis=3)
-                module = Convolution(wire, self.compute_dtype, name=wire.name)
-                z = module(parts, masks)
-            if wire.name in shifts:
-                z = z + shifts[wire.name].astype(z.dtype)
-            preactivations[wire.name] = z
-            if wire.target.role == "outputs":
-                break
-            h = activate(self.shape.hidden[wire.target.index].activation, z, None)
-            if wire.name in post_shifts:
-                h = h + post_shifts[wire.name].astype(h.dtype)
-            if wire.target.role == "hidden" and wire.target.index in last:
-                h = pooled(self.shape.pool, h)
-            if wire.target.role == "bud" and not masks.buds:
-                h = jax.lax.stop_gradient(h)  # it would be zero; this spares its computation
-            values[wire.target.name] = h
-        return Signals(preactivations["head"], inputs, preactivations)
+    def __post_init__(self) -> None:
+        if min(self.image) < 1:
+            raise ValueError(f"need an image of height, width, channels, got {self.image}")
+        if not self.blocks or not all(self.blocks):
+            raise ValueError("need at least one block, and a layer in every block")
+        for layer in self.hidden:
+            if layer.activation == "rational":
+                raise ValueError("a convolutional layer is `silu` or `tanh`, got 'rational'")
+        if self.outputs < 1 or self.bud < 0:
+            raise ValueError(f"need outputs >= 1 and bud >= 0, got {self.outputs} and {self.bud}")
+        if self.pool not in POOLS:
+            raise ValueError(f"unknown pooling {self.pool!r}, expected one of {POOLS}")
+
+    @property
+    def hidden(self) -> tuple[Layer, ...]:
+        """The layers of all blocks, one after the other."""
+        return tuple(layer for block in self.blocks for layer in block)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Channels in use, a hidden layer each."""
+        return tuple(layer.width for layer in self.hidden)
+
+    @property
+    def capacities(self) -> tuple[int, ...]:
+        """Channels allocated, a hidden layer each."""
+        return tuple(layer.capacity for layer in self.hidden)
+
+    @property
+    def inputs(self) -> int:
+        """Numbers in one image."""
+        height, width, channels = self.image
+        return height * width * channels
+
+    def place(self, index: int) -> tuple[int, int]:
+        """The block of hidden layer `index`, and its number within the block."""
+        for block, layers in enumerate(self.blocks):
+            if 0 <= index < len(layers):
+                return block, index
+            index -= len(layers)
+        raise IndexError("no such hidden layer")
+
+    def flat(self, block: int, layer: int) -> int:
+        """The hidden layer that is number `layer` of block `block`."""
+        if not (0 <= block < len(self.blocks) and 0 <= layer < len(self.blocks[block])):
+            raise IndexError(f"no layer {layer} in block {block}")
+        return sum(len(layers) for layers in self.blocks[:block]) + layer
+
+    def site(self, index: int) -> str:
+        """The name of hidden layer `index` for people: `block 0 layer 1`."""
+        block, layer = self.place(index)
+        return f"block {block} layer {layer}"
+
+    @cached_property
+    def features(self) -> tuple[Feature, ...]:
+        """The image, before every layer its bud (if there are buds), and the outputs."""
+        found = [Feature("image", "data", 0, self.image[2], self.image[2], site="image")]
+        for index, layer in enumerate(self.hidden):
+            block, number = self.place(index)
+            if self.bud:
+                name, site = f"block_{block}/bud_{number}", f"block {block} bud {number}"
+                activation = layer.activation
+                bud = Feature(name, "bud", index, 0, self.bud, activation, "dormant", site)
+                found.append(bud)
+            name, site = f"block_{block}/layer_{number}", self.site(index)
+            size = (layer.width, layer.capacity, layer.activation)
+            found.append(Feature(name, "hidden", index, *size, "dormant", site))
+        found.append(Feature("outputs", "outputs", 0, self.outputs, self.outputs, site="outputs"))
+        return tuple(found)
+
+    @cached_property
+    def maps(self) -> tuple[Map, ...]:
+        """All maps, in the order of computation: before every layer its bud, at last the head."""
+        found: list[Map] = []
+        (image, *inner, outputs) = self.features
+        area, inner_features = self.image[:2], iter(inner)
+        read, last = Source("input", image), image
+        for layers in self.blocks:
+            sources = [read]
+            positions = area[0] * area[1]
+            for number, _ in enumerate(layers):
+                seen = tuple(sources)
+                if self.bud:
+                    bud = next(inner_features)
+                    found.append(Map(bud.name, seen, bud, False, WINDOW, positions))
+                    seen = (*seen, Source("bud", bud))
+                last = next(inner_features)
+                found.append(Map(last.name, seen, last, False, WINDOW, positions))
+                sources.append(Source(f"layer_{number}", last))
+            read = Source("input", last)
+            area = (-(-area[0] // 2), -(-area[1] // 2))
+        found.append(Map("head", (Source("kernel", last),), outputs, True))
+        return tuple(found)
+
+    @property
+    def parameters(self) -> int:
+        """Parameters in use: kernels between channels in use, and the head; no buds."""
+        return sum(m.parameters for m in self.maps)
+
+    def readers(self, index: int) -> tuple[tuple[Map, Source], ...]:
+        """The maps that read hidden layer `index` (buds among them), each with its source."""
+        return readers(self, hidden_feature(self, index).name)
+
+    def shape(self) -> DenseArchitecture:
+        """The architecture with every channel in use: the static key of compiled functions."""
+        return self._each(lambda layer: replace(layer, width=layer.capacity))
+
+    def compact(self) -> DenseArchitecture:
+        """The architecture without spare capacity; buds stay."""
+        return self._each(lambda layer: replace(layer, capacity=layer.width))
+
+    def with_layer(self, index: int, **changes: Any) -> DenseArchitecture:
+        """The architecture with fields of hidden layer `index` changed."""
+        block, number = self.place(index)
+        layers = list(self.blocks[block])
+        layers[number] = replace(layers[number], **changes)
+        return self._with_block(block, layers)
+
+    def with_inserted(self, index: int, layer: Layer) -> DenseArchitecture:
+        """The architecture with `layer` put before hidden layer `index`, in the same block."""
+        block, number = self.place(index)
+        layers = list(self.blocks[block])
+        layers.insert(number, layer)
+        return self._with_block(block, layers)
+
+    def _with_block(self, block: int, layers: list[Layer]) -> DenseArchitecture:
+        blocks = (*self.blocks[:block], tuple(layers), *self.blocks[block + 1 :])
+        return replace(self, blocks=blocks)
+
+    def _each(self, change: Any) -> DenseArchitecture:
+        return replace(self, blocks=tuple(tuple(map(change, layers)) for layers in self.blocks))
+
+    def to_json(self) -> dict[str, Any]:
+        """A mapping of plain values, read back by `from_json`."""
+        blocks = [
+            [{"width": h.width, "capacity": h.capacity, "activation": h.activation} for h in layers]
+            for layers in self.blocks
+        ]
+        return {
+            "kind": self.kind,
+            "image": list(self.image),
+            "outputs": self.outputs,
+            "blocks": blocks,
+            "bud": self.bud,
+            "pool": self.pool,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> DenseArchitecture:
+        """The architecture that `to_json` described; ValueError or KeyError if it is none."""
+        try:
+            blocks = tuple(tuple(Layer(**layer) for layer in layers) for layers in value["blocks"])
+            height, width, channels = (int(size) for size in value["image"])
+        except TypeError as error:
+            raise ValueError(f"not a DenseNet: {error}") from error
+        if value["kind"] != "densenet":
+            raise ValueError(f"not a DenseNet: its kind is {value['kind']!r}")
+        image = (height, width, channels)
+        return cls(image, int(value["outputs"]), blocks, int(value["bud"]), value["pool"])
 
 
-def apply(
-    shape: DenseArchitecture,
-    params: Parameters,
-    x: jax.Array,
-    masks: Masks,
-    shifts: Mapping[str, jax.Array] | None = None,
-    post_shifts: Mapping[str, jax.Array] | None = None,
-    compute_dtype: DTypeLike | None = None,
-) -> Signals:
-    """The signals of the network of `shape` with `params` on images `x`.
+Tree = ArrayTree
+"""`block_<b>/layer_<j>` and `block_<b>/bud_<j>`: a kernel (3, 3, n_in, n_out) for every source
+(`input`, `layer_<i>`, `bud`); `head`: `kernel` (n_in, outputs) and `bias` (outputs,)."""
+
+
+class Masks(NamedTuple):
+    """What is in use, as data.
+
+    Attributes:
+      layers: for every hidden layer which channels are in use, bool `(capacity,)`.
+      buds: for every bud which channels are in use, bool `(bud,)`; `()` says that no bud is, which
+        is the rule and spares their backward pass.
+    """
+
+    layers: tuple[Any, ...]
+    buds: tuple[Any, ...] = ()
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Channels in use, a hidden layer each; for masks on the host."""
+        return tuple(int(np.sum(used)) for used in self.layers)
+
+    def of(self, source: Source) -> Any:
+        """Which channels of `source` are in use, bool `(channels,)`."""
+        if source.feature.role == "data":
+            return np.ones(source.feature.capacity, bool)
+        if source.feature.role == "hidden":
+            return self.layers[source.feature.index]
+        return (
+            self.buds[source.feature.index]
+            if self.buds
+            else np.zeros(source.feature.capacity, bool)
+        )
+
+    def columns(self, wire: Map) -> Any:
+        """Which channels that the map yields are in use, bool `(channels,)`."""
+        if wire.target.role == "outputs":
+            return np.ones(wire.target.capacity, bool)
+        if wire.target.role == "hidden":
+            return self.layers[wire.target.index]
+        return self.buds[wire.target.index] if self.buds else np.zeros(wire.target.capacity, bool)
+
+
+def initial_masks(architecture: DenseArchitecture) -> Masks:
+    """The first `width` channels of every layer in use, and no bud."""
+    return Masks(tuple(np.arange(h.capacity) < h.width for h in architecture.hidden))
+
+
+def draw_channels(
+    wire: Map, masks: Masks, channels: Iterable[int], seed: int, purpose: str, step: int
+) -> dict[str, np.ndarray]:
+    """Input weights of k `channels` of a convolution, drawn anew from the initial distribution.
+
+    LeCun normal: variance 1 / (9 c) for c input channels in use.
 
     Args:
-      shape: `DenseArchitecture.shape()`.
-      x: `(N, H, W, C)`, or flat `(N, H W C)`.
-      masks: what is in use; bool arrays, so that a change of them compiles nothing.
-      shifts: by map, added to its pre-activations; the derivative of a loss with respect to them is
-        that with respect to the pre-activations. Maps may be missing.
-      post_shifts: by map of a layer or bud, added to its activations, before any pooling.
-      compute_dtype: precision of convolutions and activations; None for the parameters' own.
+      wire: the map that yields the channels.
+      masks: what is in use; weights on other input channels are zero.
+      seed, purpose, step: what the draws are a function of, besides map and channel.
+
+    Returns:
+      For every source float32 `(3, 3, n_in, k)`.
     """
-    net = DenseNet(shape, compute_dtype)
-    signals: Any = net.apply({"params": params}, x, masks, shifts, post_shifts)
-    return Signals(*signals)
+    used = np.concatenate([np.asarray(masks.of(source), bool) for source in wire.sources])
+    count = int(used.sum())
+    drawn = []
+    for channel in channels:
+        rng = numpy_generator(seed, f"{purpose} {wire.name} {channel}", step)
+        full = np.zeros((len(used), 3, 3), np.float32)
+        full[used] = rng.standard_normal((count, 3, 3)) / np.sqrt(TAPS * count)
+        drawn.append(full)
+    kernel = np.stack(drawn).transpose(2, 3, 1, 0) if drawn else np.zeros((3, 3, len(used), 0))
+    return split_sources(wire, kernel.astype(np.float32))
 
 
-def update_mask(shape: DenseArchitecture, masks: Masks) -> dict[str, dict[str, Any]]:
-    """Which parameters are trained, bool, broadcastable to each of them; `(n_in, n_out)`.
-
-    A weight is where both its ends are in use; dormant channels keep their input weights as drawn,
-    and the zero output weights of dormant channels stay zero. Works on arrays of NumPy and JAX.
-    """
-    result: dict[str, dict[str, Any]] = {}
-    for wire in shape.maps:
-        columns = masks.columns(wire)
-        result[wire.name] = {
-            source.leaf: masks.of(source)[:, None] & columns[None, :] for source in wire.sources
-        }
-        if wire.target.role == "outputs":
-            result[wire.name]["bias"] = columns
-    return result
-
-
-def joined(wire: Map, leaves: Mapping[str, jax.Array]) -> jax.Array:
-    """A map's weights as one matrix, rows as in `feature_rows`.
-
-    Of a convolution `(9 n_in, n_out)`: row p n_in + c belongs to kernel position p (row by row) and
-    input channel c in the order of the concatenation. Of the head `(1 + n_in, outputs)`, the bias
-    in row 0.
-    """
-    if wire.target.role == "outputs":
-        return jnp.concatenate([leaves["bias"][None], leaves["kernel"]], axis=0)
-    kernel = jnp.concatenate([leaves[source.leaf] for source in wire.sources], axis=2)
-    return kernel.reshape(-1, wire.target.capacity)
-
-
-def split(wire: Map, weights: jax.Array) -> dict[str, jax.Array]:
-    """The inverse of `joined`."""
-    if wire.target.role == "outputs":
-        return {"kernel": weights[1:], "bias": weights[0]}
+def split_sources(wire: Map, kernel: np.ndarray) -> dict[str, np.ndarray]:
+    """A kernel `(3, 3, n_in, n_out)` over all sources, cut into one for each."""
     ends = np.cumsum([source.feature.capacity for source in wire.sources])
-    parts = jnp.split(weights.reshape(3, 3, -1, wire.target.capacity), ends[:-1], axis=2)
+    parts = map(np.ascontiguousarray, np.split(kernel, ends[:-1], axis=2))
     return {source.leaf: part for source, part in zip(wire.sources, parts, strict=True)}
 
 
-def feature_rows(wire: Map) -> np.ndarray:
-    """The rows of `joined` of every input channel, int `(n_in, 9)`; of the head `(n_in, 1)`."""
-    n_in = sum(source.feature.capacity for source in wire.sources)
-    if wire.target.role == "outputs":
-        return 1 + np.arange(n_in)[:, None]
-    return np.arange(TAPS)[None, :] * n_in + np.arange(n_in)[:, None]
+def initial_parameters(
+    architecture: DenseArchitecture, seed: int, masks: Masks | None = None
+) -> Tree:
+    """Parameters of `architecture` at its capacity.
+
+    Kernels are LeCun normal over what is in use, the head's bias is zero.
+
+    Args:
+      masks: what is in use; by default the first `width` channels of every layer.
+    """
+    masks = initial_masks(architecture) if masks is None else masks
+    params: Tree = {}
+    for wire in architecture.maps:
+        if wire.target.role != "outputs":
+            channels = range(wire.target.capacity)
+            params[wire.name] = draw_channels(wire, masks, channels, seed, "initial", 0)
+            continue
+        (source,) = wire.sources
+        used = np.asarray(masks.of(source), bool)
+        rng = numpy_generator(seed, "initial head", 0)
+        kernel = np.zeros((source.feature.capacity, wire.target.capacity), np.float32)
+        count = int(used.sum())
+        kernel[used] = rng.standard_normal((count, wire.target.capacity)) / np.sqrt(count)
+        params["head"] = {"kernel": kernel, "bias": np.zeros(wire.target.capacity, np.float32)}
+    return params
+
+
+def redraw(
+    params: Tree,
+    architecture: DenseArchitecture,
+    masks: Masks,
+    chosen: Masks,
+    seed: int,
+    step: int,
+) -> Tree:
+    """Parameters with the input weights of `chosen` dormant channels drawn anew.
+
+    The function is unchanged. The draws depend on (seed, step, map, channel), not on capacity.
+
+    Args:
+      chosen: which channels of layers and buds; those in use are left as they are.
+    """
+    result = dict(params)
+    for wire in architecture.maps:
+        if wire.target.role == "outputs":
+            continue
+        picked = np.asarray(chosen.columns(wire), bool) & ~np.asarray(masks.columns(wire), bool)
+        where = np.flatnonzero(picked)
+        if len(where):
+            new = draw_channels(wire, masks, where, seed, "redraw", step)
+            result[wire.name] = with_columns(params[wire.name], where, new)
+    return result
+
+
+def with_columns(
+    leaves: dict[str, np.ndarray], where: Sequence[int] | np.ndarray, new: dict[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """A convolution's kernels with the output channels `where` replaced by `new`."""
+    result = {}
+    for leaf, kernel in leaves.items():
+        result[leaf] = kernel.copy()
+        result[leaf][..., where] = new[leaf]
+    return result

@@ -16,6 +16,9 @@ import numpy as np
 
 from senn_cli.nets.architecture import Activation, Layer
 
+ArrayTree = dict[str, dict[str, np.ndarray]]
+"""Parameters on the host: arrays by the name of their map (or activation) and of their leaf."""
+
 Role = Literal["data", "hidden", "bud", "outputs"]
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from senn_cli.nets import densenet_initial, initial
-from senn_cli.nets.conv_architecture import DenseArchitecture
-from senn_cli.nets.initial import ArrayTree
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets import densenet, mlp
+from senn_cli.nets.densenet import DenseArchitecture
+from senn_cli.nets.features import ArrayTree
+from senn_cli.nets.mlp import MlpArchitecture
 
 AnyArchitecture = MlpArchitecture | DenseArchitecture
 
@@ -27,5 +27,5 @@ def architecture_from_json(value: Mapping[str, Any]) -> AnyArchitecture:
 def initial_parameters(architecture: AnyArchitecture, seed: int) -> ArrayTree:
     """Parameters of `architecture` at its capacity, a function of seed and widths alone."""
     if isinstance(architecture, DenseArchitecture):
-        return densenet_initial.initial_parameters(architecture, seed)
-    return initial.initial_parameters(architecture, seed)
+        return densenet.initial_parameters(architecture, seed)
+    return mlp.initial_parameters(architecture, seed)

@@ -1,120 +1,158 @@
-"""The fully connected network as a Flax module that also shows its inner signals."""
+"""Fully connected networks: the architecture as plain, hashable data, and initial weights.
+
+Initial weights are a function of the seed and of the widths in use, never of the capacity. No JAX.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
-import flax.linen as nn
-import jax
-import jax.numpy as jnp
+import numpy as np
 
-from senn_cli.nets.activation import activate
-from senn_cli.nets.architecture import Activation
-from senn_cli.nets.mlp_architecture import MlpArchitecture
-
-Parameters = dict[str, dict[str, jax.Array]]
-"""`map_<l>`: `kernel` (n_in, n_out), `bias` (n_out,); `activation_<i>`: `coefficients` (3, n)."""
+from senn_cli.nets.architecture import Activation, Layer
+from senn_cli.nets.features import ArrayTree, Feature, Map, Source
+from senn_cli.randomness import numpy_generator
 
 
-class Signals(NamedTuple):
-    """What a forward pass computes, for N examples.
+@dataclass(frozen=True)
+class MlpArchitecture:
+    """A fully connected network: `inputs` -> hidden layers -> `outputs`.
 
-    Attributes:
-      outputs: `(N, outputs)`, the last map's pre-activations (logits or predictions).
-      inputs: what every map reads, `(N, n_in)` each, unused neurons zero.
-      preactivations: what every map yields, `(N, n_out)` each.
+    Map `l` (a linear map with bias) reads layer `l - 1` (map 0 the inputs) and feeds hidden layer
+    `l`; the last map feeds the outputs. Hidden layers are counted from 0.
     """
 
-    outputs: jax.Array
-    inputs: tuple[jax.Array, ...]
-    preactivations: tuple[jax.Array, ...]
+    inputs: int
+    outputs: int
+    hidden: tuple[Layer, ...] = ()
+    kind: str = "mlp"
 
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Neurons in use, a hidden layer each."""
+        return tuple(layer.width for layer in self.hidden)
 
-class LinearMap(nn.Module):
-    """x W + b."""
+    @property
+    def capacities(self) -> tuple[int, ...]:
+        """Neurons allocated, a hidden layer each."""
+        return tuple(layer.capacity for layer in self.hidden)
 
-    features: int
+    @cached_property
+    def features(self) -> tuple[Feature, ...]:
+        """The inputs, the hidden layers `layer_0`, ... and the outputs."""
+        found = [Feature("inputs", "data", 0, self.inputs, self.inputs, site="inputs")]
+        for index, h in enumerate(self.hidden):
+            coefficients = f"activation_{index}" if h.activation == "rational" else None
+            feature = Feature(
+                f"layer_{index}",
+                "hidden",
+                index,
+                width=h.width,
+                capacity=h.capacity,
+                activation=h.activation,
+                site=f"layer {index}",
+                coefficients=coefficients,
+            )
+            found.append(feature)
+        found.append(Feature("outputs", "outputs", 0, self.outputs, self.outputs, site="outputs"))
+        return tuple(found)
 
-    @nn.compact
-    def __call__(self, x: jax.Array) -> jax.Array:
-        """Maps `(N, n_in)` to `(N, features)`."""
-        kernel = self.param("kernel", nn.initializers.lecun_normal(), (x.shape[-1], self.features))
-        return x @ kernel + self.param("bias", nn.initializers.zeros, (self.features,))
+    @cached_property
+    def maps(self) -> tuple[Map, ...]:
+        """Every feature but the inputs is yielded by a map that reads the one before."""
+        pairs = enumerate(zip(self.features, self.features[1:], strict=False))
+        return tuple(Map(f"map_{i}", (Source("kernel", f),), t, True) for i, (f, t) in pairs)
 
+    def map_width(self, index: int) -> tuple[int, int]:
+        """Inputs and outputs in use of map `index`, the bias not counted."""
+        sizes = (self.inputs, *self.widths, self.outputs)
+        return sizes[index], sizes[index + 1]
 
-class Neurons(nn.Module):
-    """A hidden layer's activation function; rational ones have coefficients per neuron."""
+    def map_capacity(self, index: int) -> tuple[int, int]:
+        """Inputs and outputs allocated of map `index`, the bias not counted."""
+        sizes = (self.inputs, *self.capacities, self.outputs)
+        return sizes[index], sizes[index + 1]
 
-    activation: Activation
+    @property
+    def parameters(self) -> int:
+        """Parameters in use: kernels, biases and the coefficients of rational activations."""
+        own = sum(3 * h.width for h in self.hidden if h.activation == "rational")
+        return sum(m.parameters for m in self.maps) + own
 
-    @nn.compact
-    def __call__(self, x: jax.Array) -> jax.Array:
-        """The activations of pre-activations `(N, n)`."""
-        coefficients = None
-        if self.activation == "rational":
-            shape = (3, x.shape[-1])
-            coefficients = self.param("coefficients", nn.initializers.normal(1.0), shape)
-        return activate(self.activation, x, coefficients)
+    def shape(self) -> MlpArchitecture:
+        """The architecture with every neuron in use: the static key of compiled functions.
 
-
-class MLP(nn.Module):
-    """The network of an `Architecture`, at its full capacity; what is in use is told by `widths`.
-
-    Attributes:
-      shape: `Architecture.shape()`, so that growth within capacity compiles nothing.
-    """
-
-    shape: MlpArchitecture
-
-    @nn.compact
-    def __call__(
-        self, x: jax.Array, widths: jax.Array, shifts: tuple[jax.Array, ...] | None = None
-    ) -> Signals:
-        """Runs the network on `x` (N, inputs).
-
-        Args:
-          x: network inputs.
-          widths: neurons in use, int `(layers,)`; the others yield 0.
-          shifts: added to the pre-activations of every map; the derivative of a loss with respect
-            to them is that with respect to the pre-activations.
+        Two architectures of equal shape share all compiled code; which neurons are in use is data.
         """
-        inputs, preactivations = [], []
-        for index in range(len(self.shape.maps)):
-            inputs.append(x)
-            z = LinearMap(self.shape.map_capacity(index)[1], name=f"map_{index}")(x)
-            if shifts is not None:
-                z = z + shifts[index]
-            preactivations.append(z)
-            if index < len(self.shape.hidden):
-                layer = self.shape.hidden[index]
-                x = Neurons(layer.activation, name=f"activation_{index}")(z)
-                # `where` rather than a product: an unused neuron must not even pass on a NaN.
-                x = jnp.where(jnp.arange(layer.capacity) < widths[index], x, 0.0)
-        return Signals(preactivations[-1], tuple(inputs), tuple(preactivations))
+        return replace(self, hidden=tuple(replace(h, width=h.capacity) for h in self.hidden))
+
+    def compact(self) -> MlpArchitecture:
+        """The architecture without spare capacity."""
+        return replace(self, hidden=tuple(replace(h, capacity=h.width) for h in self.hidden))
+
+    def with_layer(self, index: int, **changes: Any) -> MlpArchitecture:
+        """The architecture with fields of hidden layer `index` changed."""
+        hidden = list(self.hidden)
+        hidden[index] = replace(hidden[index], **changes)
+        return replace(self, hidden=tuple(hidden))
+
+    def to_json(self) -> dict[str, Any]:
+        """A mapping of plain values, read back by `from_json`."""
+        hidden = [
+            {"width": h.width, "capacity": h.capacity, "activation": h.activation}
+            for h in self.hidden
+        ]
+        return {
+            "kind": self.kind,
+            "inputs": self.inputs,
+            "outputs": self.outputs,
+            "hidden": hidden,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> MlpArchitecture:
+        """The architecture that `to_json` described; ValueError or KeyError if it is none."""
+        try:
+            hidden = tuple(Layer(**layer) for layer in value["hidden"])
+        except TypeError as error:
+            raise ValueError(f"not a hidden layer: {error}") from error
+        return cls(int(value["inputs"]), int(value["outputs"]), hidden, str(value["kind"]))
 
 
-def apply(
-    shape: MlpArchitecture,
-    params: Parameters,
-    x: jax.Array,
-    widths: jax.Array,
-    shifts: tuple[jax.Array, ...] | None = None,
-) -> Signals:
-    """The signals of the network of `shape` with `params` on `x` (N, inputs)."""
-    signals: Any = MLP(shape).apply({"params": params}, x, widths, shifts)
-    return Signals(*signals)
+def draw_neurons(
+    rng: np.random.Generator, n_in: int, n: int, activation: Activation
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Input weights, biases and coefficients of `n` neurons from the initial distribution.
+
+    Kernels are LeCun normal; for rational neurons biases and coefficients are unit normal, as in
+    the paper's appendix; for others biases are zero.
+
+    Returns:
+      Kernel `(n_in, n)`, bias `(n,)`, coefficients `(3, n)` or None.
+    """
+    kernel = (rng.standard_normal((n_in, n)) / np.sqrt(n_in)).astype(np.float32)
+    if activation != "rational":
+        return kernel, np.zeros(n, np.float32), None
+    bias = rng.standard_normal(n).astype(np.float32)
+    return kernel, bias, rng.standard_normal((3, n)).astype(np.float32)
 
 
-def with_constant(a: jax.Array) -> jax.Array:
-    """`a` (N, n) with the constant 1 put in front, `(N, 1 + n)`: the bias is a weight."""
-    return jnp.concatenate([jnp.ones((a.shape[0], 1), a.dtype), a], axis=1)
-
-
-def joined(linear: dict[str, jax.Array]) -> jax.Array:
-    """A map's bias and kernel as one matrix `(1 + n_in, n_out)`, the bias in row 0."""
-    return jnp.concatenate([linear["bias"][None], linear["kernel"]], axis=0)
-
-
-def split(weights: jax.Array) -> dict[str, jax.Array]:
-    """The inverse of `joined`."""
-    return {"kernel": weights[1:], "bias": weights[0]}
+def initial_parameters(architecture: MlpArchitecture, seed: int) -> ArrayTree:
+    """Parameters of `architecture` at its capacity; whatever is not in use is zero."""
+    rng = numpy_generator(seed, "initial", 0)
+    params: ArrayTree = {}
+    for index in range(len(architecture.maps)):
+        n_in, n_out = architecture.map_width(index)
+        cap_in, cap_out = architecture.map_capacity(index)
+        hidden = index < len(architecture.hidden)
+        activation = architecture.hidden[index].activation if hidden else "silu"
+        kernel, bias, coefficients = draw_neurons(rng, n_in, n_out, activation)
+        room = ((0, cap_in - n_in), (0, cap_out - n_out))
+        params[f"map_{index}"] = {"kernel": np.pad(kernel, room), "bias": np.pad(bias, room[1])}
+        if coefficients is not None:
+            padded = np.pad(coefficients, ((0, 0), room[1]))
+            params[f"activation_{index}"] = {"coefficients": padded}
+    return params

@@ -7,17 +7,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from senn_cli.nets import densenet, mlp
-from senn_cli.nets.conv_architecture import DenseArchitecture
-from senn_cli.nets.densenet_initial import Masks
+from senn_cli.nets import densenet_flax, mlp_flax
+from senn_cli.nets.densenet import DenseArchitecture, Masks
 from senn_cli.nets.kinds import AnyArchitecture
 
 
 def outputs(shape: AnyArchitecture, params: Any, x: jax.Array, widths: jax.Array) -> jax.Array:
     """The outputs `(N, m)` of the network of `shape` for flat inputs `x` (N, inputs)."""
     if isinstance(shape, DenseArchitecture):
-        return densenet.apply(shape, params, x, masks(shape, widths)).outputs
-    return mlp.apply(shape, params, x, widths).outputs
+        return densenet_flax.apply(shape, params, x, masks(shape, widths)).outputs
+    return mlp_flax.apply(shape, params, x, widths).outputs
 
 
 def masks(shape: DenseArchitecture, widths: jax.Array) -> Masks:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from senn_cli.errors import MISFORMED, RunError
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture
+from senn_cli.nets.densenet import TAPS, DenseArchitecture
 from senn_cli.nets.features import Map, present
 from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json
 from senn_cli.report.audit import Audit, audit

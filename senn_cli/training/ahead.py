@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.nets.kinds import initial_parameters
 from senn_cli.training.network import Network, new_network
 from senn_cli.training.optimizer import Optimizer

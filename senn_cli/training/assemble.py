@@ -20,7 +20,7 @@ from senn_cli.growth.dormant import make_dormant
 from senn_cli.growth.optimizer_state import require_known
 from senn_cli.growth.policy import Policy
 from senn_cli.nets.kinds import initial_parameters
-from senn_cli.nets.mlp import with_constant
+from senn_cli.nets.mlp_flax import with_constant
 from senn_cli.spec import Duration, Spec
 from senn_cli.spec.data import augmentation
 from senn_cli.spec.network import DenseNetSpec

@@ -15,10 +15,10 @@ import numpy as np
 
 from senn_cli.data.dataset import Dataset
 from senn_cli.errors import SpecError, UsageError
-from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.nets.features import map_named, present
 from senn_cli.nets.kinds import AnyArchitecture
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.spec import Spec
 from senn_cli.spec.checks import cross_faults
 from senn_cli.spec.describe import dotted

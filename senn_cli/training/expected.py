@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.spec import Spec
 from senn_cli.spec.network import DenseNetSpec
 from senn_cli.training.plan import capacity_rule

@@ -10,10 +10,10 @@ import math
 import os
 from dataclasses import dataclass, fields
 
-from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture
+from senn_cli.nets.densenet import TAPS, DenseArchitecture
 from senn_cli.nets.features import Map
 from senn_cli.nets.kinds import AnyArchitecture
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.spec import Spec
 from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, OptimizerSpec
 

@@ -21,7 +21,7 @@ from senn_cli.growth.conv_edits import (
 )
 from senn_cli.growth.edits import CapacityRule, Edit, EnlargeCapacity, InsertLayer, PruneNeuron
 from senn_cli.growth.policy import Decision, Policy, View
-from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.training.memory import GrowthMemory
 from senn_cli.training.network import Network, apply_edits, capacity_edits
 from senn_cli.training.optimizer import Optimizer

@@ -14,8 +14,8 @@ from senn_cli.curvature.tracked import TrackSettings
 from senn_cli.curvature.tracking import Tracked, observe_step, preconditioned
 from senn_cli.engine.frozen import trained
 from senn_cli.engine.objective import Task, loss_and_gradient
-from senn_cli.nets.conv_architecture import DenseArchitecture
-from senn_cli.nets.densenet import apply, update_mask
+from senn_cli.nets.densenet import DenseArchitecture
+from senn_cli.nets.densenet_flax import apply, update_mask
 from senn_cli.nets.models import masks as masks_of
 from senn_cli.training.optimizer import Optimizer, kl_scale
 from senn_cli.training.state import TrainState

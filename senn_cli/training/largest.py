@@ -13,9 +13,9 @@ from dataclasses import replace
 from senn_cli.growth.dormant_settings import DormantSettings, settings_of
 from senn_cli.growth.edits import CapacityRule
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.spec import Spec
 from senn_cli.spec.base import DEEPEST
 from senn_cli.spec.expansion import ExpansionSpec

@@ -17,7 +17,7 @@ from senn_cli.errors import DivergedError
 from senn_cli.growth.dormant import DormantChannels
 from senn_cli.growth.edits import CapacityRule
 from senn_cli.growth.policy import NoGrowth, Policy
-from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.randomness import key_data
 from senn_cli.training.ahead import compile_ahead
 from senn_cli.training.best import Best, Watch

@@ -14,10 +14,10 @@ from senn_cli.growth.carry import edit_curvature, edit_optimizer
 from senn_cli.growth.conv_carry import edit_images
 from senn_cli.growth.edits import AddNeurons, CapacityRule, EnlargeCapacity, edit_architecture
 from senn_cli.growth.surgery import edit_parameters
-from senn_cli.nets.conv_architecture import DenseArchitecture
-from senn_cli.nets.initial import ArrayTree
+from senn_cli.nets.densenet import DenseArchitecture
+from senn_cli.nets.features import ArrayTree
 from senn_cli.nets.kinds import AnyArchitecture
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.training.optimizer import Optimizer
 from senn_cli.training.state import TrainState
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from senn_cli.data.dataset import Dataset
 from senn_cli.growth.edits import CapacityRule
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.conv_architecture import TAPS, DenseArchitecture
+from senn_cli.nets.densenet import TAPS, DenseArchitecture
 from senn_cli.nets.features import Map, present
 from senn_cli.nets.kinds import AnyArchitecture
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.spec import Spec
 from senn_cli.spec.network import DenseNetSpec, NetworkSpec
 from senn_cli.training.footprint import Memory, memory

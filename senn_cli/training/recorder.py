@@ -21,8 +21,8 @@ from senn_cli.engine.programs import Program
 from senn_cli.errors import RunError
 from senn_cli.growth.build import INPUT_DAMPING
 from senn_cli.growth.landscape import grid, make_landscape, place_of, weights_at
-from senn_cli.nets.mlp import Parameters, apply
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
+from senn_cli.nets.mlp_flax import Parameters, apply
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.files import write_atomic
 from senn_cli.spec import Spec

@@ -18,7 +18,7 @@ from senn_cli.engine.arrays import on_device
 from senn_cli.engine.device import choose_device
 from senn_cli.engine.programs import Ledger
 from senn_cli.errors import DivergedError, InterruptedRun, UsageError
-from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture
 from senn_cli.runs.directory import RunDirectory, how_to_go_on, require_free
 from senn_cli.runs.environment import environment

@@ -17,9 +17,9 @@ from senn_cli.engine.arrays import Arrays, batch, examples
 from senn_cli.engine.frozen import trained
 from senn_cli.engine.metric import output_form, sample_output_gradient
 from senn_cli.engine.objective import Task, loss_and_gradient
-from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture
-from senn_cli.nets.mlp import Parameters, Signals, apply
+from senn_cli.nets.mlp_flax import Parameters, Signals, apply
 from senn_cli.randomness import wrap
 from senn_cli.spec.augment import StepSpec
 from senn_cli.training.image_step import image_step

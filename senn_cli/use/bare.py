@@ -8,7 +8,7 @@ import numpy as np
 
 from senn_cli.data.dataset import Array
 from senn_cli.model import Model
-from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.densenet import DenseArchitecture
 
 
 def without_buds(model: Model) -> Model:

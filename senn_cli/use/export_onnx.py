@@ -19,8 +19,8 @@ import numpy as np
 from senn_cli.data.dataset import Array
 from senn_cli.errors import RunError
 from senn_cli.model import Model
-from senn_cli.nets.conv_architecture import DenseArchitecture
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.densenet import DenseArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.use.about import feature_names, gap_values, read_description, result_names
 from senn_cli.use.bare import joined_kernels
 from senn_cli.use.extras import require

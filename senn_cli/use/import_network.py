@@ -12,10 +12,9 @@ import numpy as np
 
 from senn_cli.errors import UsageError
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.conv_architecture import DenseArchitecture
-from senn_cli.nets.densenet_initial import split_sources
+from senn_cli.nets.densenet import DenseArchitecture, split_sources
 from senn_cli.nets.kinds import AnyArchitecture
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.use.import_files import WeightsFile
 from senn_cli.use.import_mapping import BIASES, DenseNetMapping, Mapping, MlpMapping
 from senn_cli.use.import_reader import Origin, Reader, Tree

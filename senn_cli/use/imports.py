@@ -16,7 +16,7 @@ from typing import Any
 
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.errors import RunError, UsageError
-from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture
 from senn_cli.runs.directory import RunDirectory, require_free
 from senn_cli.runs.environment import environment

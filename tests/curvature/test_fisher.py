@@ -10,7 +10,7 @@ import pytest
 
 from senn_cli.curvature.fisher import fisher_product, inner, natural_gradient
 from senn_cli.engine.metric import Metric
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
 from tests.dense import (
     METRICS,
     Tree,

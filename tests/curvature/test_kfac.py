@@ -13,8 +13,8 @@ from senn_cli.curvature import kfac
 from senn_cli.curvature.kfac import Factors, KfacSettings, KfacState
 from senn_cli.curvature.kronecker import second_moment, spectrum
 from senn_cli.engine.metric import Metric, output_factor
-from senn_cli.nets.mlp import apply, with_constant
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
+from senn_cli.nets.mlp_flax import apply, with_constant
 from tests.dense import (
     METRICS,
     Tree,

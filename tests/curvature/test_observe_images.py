@@ -11,8 +11,8 @@ import pytest
 
 from senn_cli.curvature.observe_images import ImageObservation, consumers, observe_images
 from senn_cli.engine.objective import loss_and_gradient
-from senn_cli.nets.densenet import apply, feature_rows, joined
-from senn_cli.nets.densenet_initial import Masks
+from senn_cli.nets.densenet import Masks
+from senn_cli.nets.densenet_flax import apply, feature_rows, joined
 from tests import densenets
 
 pytestmark = pytest.mark.usefixtures("double")

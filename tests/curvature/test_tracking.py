@@ -24,9 +24,8 @@ from senn_cli.curvature.tracking import (
     used_rows,
 )
 from senn_cli.engine.arrays import Arrays
-from senn_cli.nets.conv_architecture import DenseArchitecture
-from senn_cli.nets.densenet import feature_rows
-from senn_cli.nets.densenet_initial import initial_masks, initial_parameters
+from senn_cli.nets.densenet import DenseArchitecture, initial_masks, initial_parameters
+from senn_cli.nets.densenet_flax import feature_rows
 from senn_cli.nets.features import map_named
 from senn_cli.randomness import key_data
 from tests.densenets import architecture, convolved, run, sigma

@@ -32,9 +32,8 @@ from senn_cli.growth.conv_edits import (
     RedrawChannels,
     ReorderChannels,
 )
-from senn_cli.nets.conv_architecture import DenseArchitecture
-from senn_cli.nets.densenet import update_mask
-from senn_cli.nets.densenet_initial import initial_masks
+from senn_cli.nets.densenet import DenseArchitecture, initial_masks
+from senn_cli.nets.densenet_flax import update_mask
 from senn_cli.nets.features import Map
 from senn_cli.training.state import TrainState
 from tests.densenets import Tree, architecture, architectures, random_parameters, run

@@ -24,9 +24,8 @@ from senn_cli.growth.conv_surgery import (
     lineage,
 )
 from senn_cli.growth.dormant_score import compensation
-from senn_cli.nets.conv_architecture import DenseArchitecture
-from senn_cli.nets.densenet import feature_rows, update_mask
-from senn_cli.nets.densenet_initial import Masks
+from senn_cli.nets.densenet import DenseArchitecture, Masks
+from senn_cli.nets.densenet_flax import feature_rows, update_mask
 from senn_cli.nets.features import map_named
 from tests.densenets import (
     Tree,

@@ -25,9 +25,8 @@ from senn_cli.engine.objective import loss_and_gradient
 from senn_cli.growth.conv_carry import edit_images
 from senn_cli.growth.conv_edits import ConvEdit, EnlargeChannels, PromoteBud
 from senn_cli.growth.dormant_images import ImageScores, image_scores
-from senn_cli.nets.conv_architecture import DenseArchitecture
-from senn_cli.nets.densenet import apply, feature_rows, joined
-from senn_cli.nets.densenet_initial import initial_masks, initial_parameters
+from senn_cli.nets.densenet import DenseArchitecture, initial_masks, initial_parameters
+from senn_cli.nets.densenet_flax import apply, feature_rows, joined
 from senn_cli.nets.features import Map
 from senn_cli.nets.models import masks as masks_of
 from senn_cli.randomness import key_data

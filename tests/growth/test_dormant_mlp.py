@@ -25,7 +25,7 @@ from senn_cli.growth.search import WidthSearch
 from senn_cli.growth.settings import SennSettings
 from senn_cli.growth.standing import Dice, StandingSettings, standing
 from senn_cli.growth.surgery import edit_parameters
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.training.network import capacity_edits
 from tests.leastsquares import fit, fitted
 from tests.views import view_of

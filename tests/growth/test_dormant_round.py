@@ -22,8 +22,7 @@ from senn_cli.growth.dormant_round import DormantRound
 from senn_cli.growth.dormant_settings import DormantSettings
 from senn_cli.growth.policy import Decision, View
 from senn_cli.growth.standing import within
-from senn_cli.nets.conv_architecture import DenseArchitecture
-from senn_cli.nets.densenet_initial import initial_masks
+from senn_cli.nets.densenet import DenseArchitecture, initial_masks
 from tests.densenets import architecture
 
 NET = architecture((6, 6, 1), 3, [[(3, 8), (2, 8)], [(4, 8)]], bud=2)

@@ -8,7 +8,7 @@ from scipy import stats
 
 from senn_cli.growth.standing import StandingSettings, last_redraws, standing, within
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
 
 SETTINGS = StandingSettings(neurons=50, activate=0.1, prune=0.1, redraw=0.3)
 NET = MlpArchitecture(4, 2, (Layer(5, 8, "rational"), Layer(3, 8, "tanh")))

@@ -18,8 +18,8 @@ from senn_cli.growth.edits import (
     floored,
 )
 from senn_cli.growth.surgery import edit_parameters, homogeneous
-from senn_cli.nets.initial import draw_neurons
-from senn_cli.nets.mlp import apply
+from senn_cli.nets.mlp import draw_neurons
+from senn_cli.nets.mlp_flax import apply
 from senn_cli.spec.expansion import DepthSpec
 from senn_cli.training.network import capacity_edits
 

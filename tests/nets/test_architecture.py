@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from senn_cli.nets.architecture import Layer, next_capacity
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
 
 SMALL = MlpArchitecture(4, 3, (Layer(5, 8, "rational"), Layer(2, 16, "tanh")))
 

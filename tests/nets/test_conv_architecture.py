@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.nets.features import map_named
 from tests.densenets import architecture, architectures
 
@@ -147,7 +147,7 @@ def test_what_is_no_architecture_is_refused(fault: dict[str, object]) -> None:
 
 def test_descriptions_masks_and_draws_need_no_jax() -> None:
     code = (
-        "import sys, senn_cli.nets.conv_architecture, senn_cli.nets.densenet_initial; "
+        "import sys, senn_cli.nets.densenet; "
         "print({'jax', 'flax', 'optax', 'orbax'} & set(sys.modules))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from senn_cli.nets.conv_architecture import DenseArchitecture, Pool
-from senn_cli.nets.densenet import (
+from senn_cli.nets.densenet import DenseArchitecture, Masks, Pool, initial_masks, initial_parameters
+from senn_cli.nets.densenet_flax import (
     DenseNet,
     Signals,
     apply,
@@ -23,7 +23,6 @@ from senn_cli.nets.densenet import (
     split,
     update_mask,
 )
-from senn_cli.nets.densenet_initial import Masks, initial_masks, initial_parameters
 from senn_cli.nets.features import map_named
 from tests import densenets
 from tests.dense import close, double

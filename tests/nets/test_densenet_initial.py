@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from senn_cli.nets.densenet_initial import (
+from senn_cli.nets.densenet import (
     Masks,
     initial_masks,
     initial_parameters,

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from senn_cli.nets.architecture import Activation, Layer
-from senn_cli.nets.initial import draw_neurons, initial_parameters
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture, draw_neurons, initial_parameters
 from tests.dense import in_use, roomy
 
 WIDE = MlpArchitecture(30, 5, (Layer(400, 400, "rational"), Layer(300, 300, "silu")))

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from senn_cli.nets.architecture import Activation
-from senn_cli.nets.initial import initial_parameters
-from senn_cli.nets.mlp import MLP, apply, joined, split, with_constant
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture, initial_parameters
+from senn_cli.nets.mlp_flax import MLP, apply, joined, split, with_constant
 from tests.dense import Tree, close, double, in_use, network, padded, roomy, widths_of
 
 X = np.random.default_rng(5).standard_normal((6, 4))

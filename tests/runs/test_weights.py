@@ -16,10 +16,9 @@ import pytest
 from senn_cli.errors import RunError
 from senn_cli.nets import kinds
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.conv_architecture import DenseArchitecture
-from senn_cli.nets.initial import initial_parameters
+from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture, initial_parameters
 from senn_cli.runs.weights import ARCHITECTURE, load_weights, save_weights
 
 NETWORK = MlpArchitecture(4, 3, (Layer(2, 5, "rational"), Layer(3, 3, "silu")))

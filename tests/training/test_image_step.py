@@ -14,9 +14,8 @@ from senn_cli.curvature.observe_images import consumers
 from senn_cli.curvature.tracked import Pair, Side, TrackSettings, TrackState
 from senn_cli.curvature.tracking import Tracked, Tracking, bud_rows
 from senn_cli.engine.objective import loss_and_gradient
-from senn_cli.nets.conv_architecture import DenseArchitecture
-from senn_cli.nets.densenet import apply, joined, update_mask
-from senn_cli.nets.densenet_initial import initial_masks, initial_parameters
+from senn_cli.nets.densenet import DenseArchitecture, initial_masks, initial_parameters
+from senn_cli.nets.densenet_flax import apply, joined, update_mask
 from senn_cli.spec.optimizer import AdamSpec, SgdSpec
 from senn_cli.training.image_step import image_step
 from senn_cli.training.network import Network, new_network

@@ -8,7 +8,7 @@ import numpy as np
 from senn_cli.cli.plan import memories, notes
 from senn_cli.data.registry import load_dataset
 from senn_cli.engine.programs import Ledger
-from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.spec import Spec, parse_spec
 from senn_cli.training.assemble import assemble
 from senn_cli.training.plan import Plan, make_plan

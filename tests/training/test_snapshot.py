@@ -11,8 +11,7 @@ import pytest
 
 from senn_cli.errors import RunError
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.initial import initial_parameters
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture, initial_parameters
 from senn_cli.runs.arrays import check_names
 from senn_cli.runs.jsonl import dumps
 from senn_cli.spec import parse_spec

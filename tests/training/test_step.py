@@ -15,8 +15,8 @@ from senn_cli.curvature.kronecker import second_moment, spectrum
 from senn_cli.engine.arrays import Arrays
 from senn_cli.engine.frozen import FrozenState
 from senn_cli.engine.objective import Task
-from senn_cli.nets.mlp import apply, with_constant
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
+from senn_cli.nets.mlp_flax import apply, with_constant
 from senn_cli.randomness import key_data, wrap
 from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, SgdSpec
 from senn_cli.training.optimizer import Optimizer, make_optimizer

@@ -22,9 +22,9 @@ from sklearn.datasets import load_digits
 from senn_cli.data.dataset import Dataset, Part
 from senn_cli.errors import RunError, SpecError, UsageError
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.conv_architecture import DenseArchitecture
+from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture, initial_parameters
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.runs.checkpoints import CheckpointStore
 from senn_cli.runs.keep import KeepRules
 from senn_cli.runs.weights import load_weights, save_weights

@@ -11,9 +11,9 @@ import numpy as np
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.data.registry import load_dataset
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.conv_architecture import DenseArchitecture, Pool
+from senn_cli.nets.densenet import DenseArchitecture, Pool
 from senn_cli.nets.kinds import AnyArchitecture, initial_parameters
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.weights import save_weights
 from senn_cli.spec import dump_spec, parse_spec

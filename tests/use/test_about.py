@@ -8,7 +8,7 @@ import pytest
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.model import Model
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.use.about import describe, read_description, result_names
 
 

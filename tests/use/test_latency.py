@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.initial import initial_parameters
-from senn_cli.nets.mlp_architecture import MlpArchitecture
+from senn_cli.nets.mlp import MlpArchitecture, initial_parameters
 from senn_cli.use import latency
 from senn_cli.use.latency import IN_A_ROW, REPEATS, measure_latency
 
