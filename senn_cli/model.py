@@ -15,8 +15,8 @@ from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.data.targets import as_uint8
 from senn_cli.errors import MISFORMED, RunError
 from senn_cli.nets.densenet import DenseArchitecture
-from senn_cli.nets.features import present
 from senn_cli.nets.kinds import AnyArchitecture
+from senn_cli.nets.tables import compact
 from senn_cli.runs import layout
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.imported import require_feeding
@@ -168,47 +168,3 @@ def mismatch(architecture: AnyArchitecture, preprocessing: Preprocessing) -> str
         if not fits:
             return f"{name} has the shape {shape}, an example {preprocessing.shape}"
     return None
-
-
-def compact(params: dict[str, dict[str, Any]], architecture: AnyArchitecture) -> Any:
-    """The parameters in use alone, of the shapes of `architecture.compact()`."""
-    if isinstance(architecture, DenseArchitecture):
-        return _compact_densenet(params, architecture)
-    result: dict[str, dict[str, np.ndarray]] = {}
-    for name, leaves in params.items():
-        n_in, n_out = architecture.map_width(int(name.rsplit("_", 1)[1]))
-        cut: dict[str, Any] = {
-            "kernel": np.s_[:n_in, :n_out],
-            "bias": np.s_[:n_out],
-            "coefficients": np.s_[:, :n_out],
-        }
-        # Contiguous: some file formats would write the whole array for a part of it.
-        result[name] = {
-            leaf: np.ascontiguousarray(np.asarray(array)[cut[leaf]])
-            for leaf, array in leaves.items()
-        }
-    return result
-
-
-def _compact_densenet(
-    params: dict[str, dict[str, Any]], architecture: DenseArchitecture
-) -> dict[str, dict[str, np.ndarray]]:
-    """The first `width` channels of every layer; buds stay."""
-    result: dict[str, dict[str, np.ndarray]] = {}
-    for wire in architecture.maps:
-        leaves = params[wire.name]
-        result[wire.name] = {
-            source.leaf: np.ascontiguousarray(
-                leaves[source.leaf][
-                    ...,
-                    : source.feature.capacity
-                    if source.feature.role == "bud"
-                    else source.feature.width,
-                    : present(wire.target),
-                ]
-            )
-            for source in wire.sources
-        }
-        if "bias" in leaves:
-            result[wire.name]["bias"] = np.asarray(leaves["bias"])
-    return result

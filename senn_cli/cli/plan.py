@@ -8,11 +8,12 @@ from rich.console import Console
 
 from senn_cli.cli.console import table
 from senn_cli.nets.densenet import DenseArchitecture
+from senn_cli.nets.tables import map_rows
 from senn_cli.report.words import printable
 from senn_cli.spec import NetworkSpec, Spec
 from senn_cli.training.expected import expected_programs
 from senn_cli.training.footprint import Memory
-from senn_cli.training.plan import Plan, rows
+from senn_cli.training.plan import Plan
 from senn_cli.words import hidden_units, in_bytes, plural
 
 _LABELS = {
@@ -57,8 +58,8 @@ def length_lines(spec: Spec, plan: Plan) -> list[str]:
 def layers(plan: Plan) -> list[tuple[str, ...]]:
     """A row for every linear map, then their sum; sizes are `in use / capacity`."""
     found = [
-        (row.name, _pair(row.inputs), _pair(row.neurons), row.activation, _pair(row.parameters))
-        for row in rows(plan.start)
+        (row.site, _pair(row.inputs), _pair(row.units), row.activation, _pair(row.parameters))
+        for row in map_rows(plan.start)
     ]
     total = (plan.start.parameters, plan.start.shape().parameters)
     return [*found, ("total", "", "", "", _pair(total))]

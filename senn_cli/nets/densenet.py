@@ -179,6 +179,10 @@ class DenseArchitecture:
         layers[number] = replace(layers[number], **changes)
         return self._with_block(block, layers)
 
+    def with_blocks(self, blocks: Sequence[Sequence[Layer]]) -> DenseArchitecture:
+        """The architecture with the layers of every block."""
+        return replace(self, blocks=tuple(map(tuple, blocks)))
+
     def with_inserted(self, index: int, layer: Layer) -> DenseArchitecture:
         """The architecture with `layer` put before hidden layer `index`, in the same block."""
         block, number = self.place(index)

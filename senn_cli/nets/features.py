@@ -7,7 +7,7 @@ No JAX.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, Literal, Protocol, Self
@@ -55,6 +55,11 @@ class Feature:
     def grows(self) -> bool:
         """Whether its units may come and go."""
         return self.role in ("hidden", "bud")
+
+    @property
+    def own(self) -> int:
+        """Parameters that every unit has of its own: the coefficients of a rational one."""
+        return 0 if self.coefficients is None else 3
 
 
 @dataclass(frozen=True)
@@ -175,6 +180,10 @@ class Architecture(Protocol):
         """The hidden layers, in order."""
 
     @property
+    def blocks(self) -> tuple[tuple[Layer, ...], ...]:
+        """The hidden layers by what they are part of, all of a fully connected network in one."""
+
+    @property
     def widths(self) -> tuple[int, ...]:
         """Units in use, a hidden layer each."""
 
@@ -202,6 +211,9 @@ class Architecture(Protocol):
 
     def with_layer(self, index: int, **changes: Any) -> Self:
         """The architecture with fields of hidden layer `index` changed."""
+
+    def with_blocks(self, blocks: Sequence[Sequence[Layer]]) -> Self:
+        """The architecture with other hidden layers; see `blocks`."""
 
     def to_json(self) -> dict[str, Any]:
         """A mapping of plain values."""

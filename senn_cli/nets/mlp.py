@@ -5,7 +5,7 @@ Initial weights are a function of the seed and of the widths in use, never of th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -29,6 +29,11 @@ class MlpArchitecture:
     outputs: int
     hidden: tuple[Layer, ...] = ()
     kind: str = "mlp"
+
+    @property
+    def blocks(self) -> tuple[tuple[Layer, ...], ...]:
+        """The hidden layers, which all are one block."""
+        return (self.hidden,)
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -97,6 +102,11 @@ class MlpArchitecture:
         """The architecture with fields of hidden layer `index` changed."""
         hidden = list(self.hidden)
         hidden[index] = replace(hidden[index], **changes)
+        return replace(self, hidden=tuple(hidden))
+
+    def with_blocks(self, blocks: Sequence[Sequence[Layer]]) -> MlpArchitecture:
+        """The architecture with the layers of its only block."""
+        (hidden,) = blocks
         return replace(self, hidden=tuple(hidden))
 
     def to_json(self) -> dict[str, Any]:

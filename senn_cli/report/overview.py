@@ -10,18 +10,16 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from typing import Any, Literal
 
 from senn_cli.errors import MISFORMED, RunError
-from senn_cli.nets.architecture import Layer
-from senn_cli.nets.densenet import TAPS, DenseArchitecture
-from senn_cli.nets.features import Map, present
+from senn_cli.nets.architecture import Activation, Layer
 from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json
+from senn_cli.nets.tables import map_rows
 from senn_cli.report.audit import Audit, audit
 from senn_cli.report.record import Record, checkpoint_steps
 from senn_cli.report.timeline import timeline
-from senn_cli.report.tracks import starting_widths, tracks
+from senn_cli.report.tracks import inserted_at, starting_widths, tracks
 
 FORMAT = 1
 """Version of the JSON documents; a change of what a key means would raise it."""
@@ -78,33 +76,6 @@ class Shape:
     parameters: int | None
 
 
-def site_rows(
-    widths: Sequence[int],
-    capacities: Sequence[int | None],
-    activations: Sequence[str],
-    inputs: int | None,
-    outputs: int | None,
-) -> tuple[SiteRow, ...]:
-    """The rows of a fully connected network."""
-    rows = []
-    sizes = zip((*widths, outputs), (*capacities, outputs), (*activations, ""), strict=True)
-    for index, (width, capacity, activation) in enumerate(sizes):
-        own = 1 + 3 * (activation == "rational")  # the bias and coefficients
-        known = width is not None and inputs is not None
-        rows.append(
-            SiteRow(
-                site=f"layer {index}" if index < len(widths) else "output",
-                width=width,
-                capacity=capacity,
-                inputs=inputs,
-                parameters=(inputs + own) * width if known else None,  # type: ignore[operator]
-                activation=activation,
-            )
-        )
-        inputs = width
-    return tuple(rows)
-
-
 def shape(record: Record) -> Shape:
     """The architecture at the step that was asked for, or the newest that the files tell of.
 
@@ -133,37 +104,18 @@ def shape(record: Record) -> Shape:
     return _from_history(record, newest)
 
 
-def _conv_row(architecture: DenseArchitecture, wire: Map) -> SiteRow:
-    """A map of a convolutional network."""
-    head, read = wire.target.role == "outputs", sum(source.feature.width for source in wire.sources)
-    name = "output" if head else architecture.site(wire.target.index).replace("layer", "bud")
-    return SiteRow(
-        site=architecture.site(wire.target.index) if wire.target.role == "hidden" else name,
-        width=present(wire.target),
-        capacity=wire.target.capacity,
-        inputs=read,
-        parameters=(read + 1) * present(wire.target)
-        if head
-        else TAPS * read * present(wire.target),
-        activation="" if head else architecture.hidden[wire.target.index].activation,
-    )
-
-
 def _saved(
     architecture: AnyArchitecture, step: int, source: Literal["checkpoint", "weights"]
 ) -> Shape:
-    activations = [layer.activation for layer in architecture.hidden]
-    if isinstance(architecture, DenseArchitecture):
-        rows = tuple(map(partial(_conv_row, architecture), architecture.maps))
-        return Shape(architecture.kind, step, source, rows, architecture.parameters)
-    rows = site_rows(
-        architecture.widths,
-        architecture.capacities,
-        activations,
-        architecture.inputs,
-        architecture.outputs,
+    return Shape(architecture.kind, step, source, site_rows(architecture), architecture.parameters)
+
+
+def site_rows(architecture: AnyArchitecture) -> tuple[SiteRow, ...]:
+    """A row for every map."""
+    return tuple(
+        SiteRow(row.site, *row.units, row.inputs[0], row.parameters[0], row.activation)
+        for row in map_rows(architecture)
     )
-    return Shape(architecture.kind, step, source, rows, architecture.parameters)
 
 
 def _candidates(record: Record) -> list[tuple[Literal["checkpoint", "weights"], AnyArchitecture]]:
@@ -202,57 +154,59 @@ def _from_history(record: Record, newest: dict[str, Any] | None) -> Shape:
     capacities = told if len(told) == len(widths) else [None] * len(widths)
     # Of another step, but inputs, outputs and buds are always the same.
     saved = next((found for _, found in _candidates(replace(record, step=None))), None)
-    if record.is_densenet:
-        rows = _dense_rows(record, widths, capacities, saved)
-    else:
-        rows = site_rows(
-            widths,
-            capacities,
-            _activations(record, len(widths)),
-            None if saved is None else saved.inputs,
-            None if saved is None else saved.outputs,
-        )
+    rows = _told(record, widths, capacities, saved)
     kind = str(record.spec.get("network", {}).get("kind", "mlp"))
     parameters = newest.get("parameters") if newest else None
     return Shape(kind, record.last_step, "history", rows, parameters)
 
 
-def _dense_rows(
+def _told(
     record: Record,
     widths: Sequence[int],
     capacities: Sequence[int | None],
     saved: AnyArchitecture | None,
 ) -> tuple[SiteRow, ...]:
-    """The rows of a DenseNet of these layers; `saved` tells what the history does not.
+    """The rows of a network with these layers; `saved` tells what the history does not.
 
-    Without it the images and buds are not known, and so neither inputs nor parameters.
+    Without it data, outputs and buds are not known, and what a layer reads only where the layers
+    follow each other.
     """
-    grown = tracks(record)
-    known = [c for c in capacities if c is not None]
-    if isinstance(saved, DenseArchitecture) and len(known) == len(grown) == len(widths):
+    grown = [(track.group, track.name) for track in tracks(record)]
+    if len(grown) != len(widths):
+        grown = [("", f"layer {index}") for index in range(len(widths))]
+    activations = _activations(record, len(widths), saved)
+    layers = list(zip(grown, widths, capacities, activations, strict=True))
+    if saved is not None:
         blocks: dict[str, list[Layer]] = {}
-        for track, width, capacity in zip(grown, widths, known, strict=True):
-            layer = Layer(width, capacity, saved.hidden[0].activation)
-            blocks.setdefault(track.group, []).append(layer)
-        architecture = replace(saved, blocks=tuple(map(tuple, blocks.values())))
-        return tuple(map(partial(_conv_row, architecture), architecture.maps))
-    activation = str(record.spec.get("network", {}).get("activation", "silu"))
-    rows = [
-        SiteRow(track.name, width, capacity, None, None, activation)
-        for track, width, capacity in zip(grown, widths, capacities, strict=True)
-    ]
+        for (group, _), width, capacity, activation in layers:
+            layer = Layer(width, max(width, capacity or 0), activation)
+            blocks.setdefault(group, []).append(layer)
+        if len(blocks) == len(saved.blocks) or not blocks:
+            rows = site_rows(saved.with_blocks(tuple(blocks.values()) or ((),) * len(saved.blocks)))
+            unknown = {name for _, name in grown} if None in capacities else ()
+            return tuple(replace(r, capacity=None) if r.site in unknown else r for r in rows)
+    inputs: int | None = None
+    found: list[SiteRow] = []
+    for (group, name), width, capacity, activation in layers:
+        own = 1 + 3 * (activation == "rational")  # the bias and coefficients
+        parameters = None if inputs is None else (inputs + own) * width
+        found.append(SiteRow(name, width, capacity, inputs, parameters, activation))
+        inputs = None if group else width
     outputs = None if saved is None else saved.outputs
-    return (*rows, SiteRow("output", outputs, outputs, None, None, ""))
+    return (*found, SiteRow("output", outputs, outputs, inputs, None, ""))
 
 
-def _activations(record: Record, count: int) -> list[str]:
-    """The spec's activation for the first layers, rational for inserted ones: the identity."""
-    first = str(record.spec.get("network", {}).get("activation", "rational"))
+def _activations(
+    record: Record, count: int, saved: AnyArchitecture | None
+) -> tuple[Activation, ...]:
+    """The spec's activation, and rational of what was inserted in a map, as its identity."""
+    default = "rational" if saved is None or not saved.hidden else saved.hidden[0].activation
+    first: Activation = record.spec.get("network", {}).get("activation", default)
     found = [first] * len(starting_widths(record))
     for event in record.accepted:
         if event["edit"] == "insert_layer":
-            found.insert(int(event.get("layer", event.get("map", 0))), "rational")
-    return found if len(found) == count else [first] * count
+            found.insert(inserted_at(event), "rational" if "map" in event else first)
+    return tuple(found) if len(found) == count else (first,) * count
 
 
 def architecture_document(record: Record) -> dict[str, Any]:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from senn_cli.data.dataset import Dataset
 from senn_cli.growth.edits import CapacityRule
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.densenet import TAPS, DenseArchitecture
-from senn_cli.nets.features import Map, present
+from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture
 from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.spec import Spec
@@ -23,24 +22,6 @@ AUTO_MULTIPLE = {"cpu": 8, "gpu": 64}
 
 CHANNELS = 4
 """Channels allocated for each one in use at the start of a densenet that grows."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """A linear map with the neurons that it feeds.
-
-    Attributes:
-      name: `layer 0`, ... as in the history, then `output`.
-      inputs, neurons: (in use, capacity).
-      activation: of the neurons; empty for the output.
-      parameters: (in use, capacity): kernel, bias and coefficients.
-    """
-
-    name: str
-    inputs: tuple[int, int]
-    neurons: tuple[int, int]
-    activation: str
-    parameters: tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -162,47 +143,3 @@ def bud_of(spec: Spec) -> int:
     if spec.network.bud is not None:
         return spec.network.bud
     return max(1, room(spec, spec.network.hidden[0]) // 2)
-
-
-def rows(architecture: AnyArchitecture) -> list[Row]:
-    """A row for every linear map, from the inputs to the outputs."""
-    if isinstance(architecture, DenseArchitecture):
-        return [_conv_row(architecture, wire) for wire in architecture.maps]
-    full, found = architecture.shape(), []
-    for index in range(len(architecture.maps)):
-        hidden = index < len(architecture.hidden)
-        layer = architecture.hidden[index] if hidden else None
-        (n_in, n_out), (cap_in, cap_out) = architecture.map_width(index), full.map_width(index)
-        own = 3 if layer is not None and layer.activation == "rational" else 0
-        found.append(
-            Row(
-                name=f"layer {index}" if hidden else "output",
-                inputs=(n_in, cap_in),
-                neurons=(n_out, cap_out),
-                activation="" if layer is None else layer.activation,
-                parameters=((n_in + 1 + own) * n_out, (cap_in + 1 + own) * cap_out),
-            )
-        )
-    return found
-
-
-def _conv_row(architecture: DenseArchitecture, wire: Map) -> Row:
-    used = sum(source.feature.width for source in wire.sources)
-    room = sum(source.feature.capacity for source in wire.sources)
-    head = wire.target.role == "outputs"
-    taps, bias = (1, 1) if head else (TAPS, 0)
-    return Row(
-        name="output" if head else _name(architecture, wire),
-        inputs=(used, room),
-        neurons=(present(wire.target), wire.target.capacity),
-        activation="" if head else architecture.hidden[wire.target.index].activation,
-        parameters=(
-            (taps * used + bias) * present(wire.target),
-            (taps * room + bias) * wire.target.capacity,
-        ),
-    )
-
-
-def _name(architecture: DenseArchitecture, wire: Map) -> str:
-    block, number = architecture.place(wire.target.index)
-    return f"block {block} {wire.target.role} {number}"

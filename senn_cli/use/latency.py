@@ -9,6 +9,7 @@ from statistics import median
 from typing import Any
 
 from senn_cli.nets.kinds import AnyArchitecture
+from senn_cli.nets.tables import compact
 
 REPEATS = 50
 WARM_UP = 50
@@ -37,8 +38,6 @@ def measure_latency(architecture: AnyArchitecture, params: Any) -> Latency:
       architecture: with its capacity.
       params: at that capacity.
     """
-    from senn_cli.model import compact
-
     padded = _call(architecture, params)
     small = _call(architecture.compact(), compact(params, architecture))
     timed: list[tuple[Callable[[], Any], list[float]]] = [(small, []), (padded, [])]
