@@ -7,12 +7,11 @@ from dataclasses import fields
 from rich.console import Console
 
 from senn_cli.cli.console import table
-from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.nets.tables import map_rows
 from senn_cli.report.words import printable
 from senn_cli.spec import NetworkSpec, Spec
 from senn_cli.training.expected import expected_programs
-from senn_cli.training.footprint import Memory
+from senn_cli.training.footprint import Memory, looks
 from senn_cli.training.plan import Plan
 from senn_cli.words import hidden_units, in_bytes, plural
 
@@ -72,7 +71,7 @@ def memories(plan: Plan) -> list[tuple[str, str, str]]:
         start, full = (getattr(memory, field.name) for memory in (plan.memory, plan.full_memory))
         if start or full:
             label = _LABELS[field.name]
-            if field.name == "growth" and isinstance(plan.start, DenseArchitecture):
+            if field.name == "growth" and looks(plan.start):
                 label = "a look at the curvature, and the scores"
             found.append((label, in_bytes(start), in_bytes(full)))
     return [*found, ("total", in_bytes(plan.memory.total), in_bytes(plan.full_memory.total))]

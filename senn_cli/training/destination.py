@@ -16,9 +16,10 @@ import numpy as np
 from senn_cli.data.dataset import Dataset
 from senn_cli.errors import SpecError, UsageError
 from senn_cli.nets.densenet import DenseArchitecture
-from senn_cli.nets.features import map_named, present
+from senn_cli.nets.features import Architecture, Map, readers, standing
 from senn_cli.nets.kinds import AnyArchitecture
 from senn_cli.nets.mlp import MlpArchitecture
+from senn_cli.nets.tables import entries
 from senn_cli.spec import Spec
 from senn_cli.spec.checks import cross_faults
 from senn_cli.spec.describe import dotted
@@ -137,15 +138,18 @@ def destination(
             hint="Use data of that size, or start the map from the inputs anew with "
             "--set transfer.inputs=fresh.",
         )
-    if isinstance(found, MlpArchitecture) and all(
-        f"map_{i}" in replaced for i in range(len(found.maps))
-    ):
+    if all(_anew(m, replaced) for m in standing(found)):
         raise UsageError(
             f"nothing would be left of {origin.path}: its maps are {', '.join(replaced)}, and all "
             "of them would start anew",
             hint="Keep one with transfer.head or transfer.inputs, or use `senn train`.",
         )
     return after, replaced
+
+
+def _anew(m: Map, replaced: Mapping[str, str]) -> bool:
+    """Whether nothing of a map is kept."""
+    return m.name in replaced or all(f"{m.name}/{leaf}" in replaced for leaf in m.shapes())
 
 
 def _with_buds(found: DenseArchitecture, bud: int) -> tuple[DenseArchitecture, dict[str, str]]:
@@ -160,25 +164,27 @@ def _with_buds(found: DenseArchitecture, bud: int) -> tuple[DenseArchitecture, d
 
 
 def other_inputs(
-    found: AnyArchitecture, after: AnyArchitecture, replaced: Mapping[str, str]
+    found: Architecture, after: Architecture, replaced: Mapping[str, str]
 ) -> dict[str, str]:
     """The maps whose curvature cannot be kept though some of their weights are, with the reason.
 
     The factors of a map are over all that it reads; one that reads something else begins anew.
     """
-    if not (isinstance(found, DenseArchitecture) and isinstance(after, DenseArchitecture)):
-        return {}
-    before = {wire.name: wire for wire in found.maps}
+    before = {m.name: _read(m) for m in found.maps}
     return {
-        wire.name: "the map reads other channels"
-        for wire in after.maps
-        if wire.name in before
+        m.name: "the map reads other channels"
+        for m in after.maps
+        if m.name in before
+        and m.name not in replaced
         and (
-            [(s.leaf, s.feature.capacity) for s in wire.sources]
-            != [(s.leaf, s.feature.capacity) for s in before[wire.name].sources]
-            or any(f"{wire.name}/{source.leaf}" in replaced for source in wire.sources)
+            _read(m) != before[m.name]
+            or any(f"{m.name}/{source.leaf}" in replaced for source in m.sources)
         )
     }
+
+
+def _read(m: Map) -> list[tuple[str, int]]:
+    return [(source.leaf, source.rows) for source in m.sources]
 
 
 def _for_data(found: AnyArchitecture, dataset: Dataset) -> AnyArchitecture:
@@ -195,54 +201,39 @@ def _for_data(found: AnyArchitecture, dataset: Dataset) -> AnyArchitecture:
     return replace(found, inputs=dataset.inputs, outputs=dataset.outputs)
 
 
-def _reads(architecture: AnyArchitecture) -> str:
-    """What the first map reads, in words: a DenseNet takes images of any size."""
-    if isinstance(architecture, DenseArchitecture):
-        return plural(architecture.image[2], "channel")
-    return plural(architecture.inputs, "input")
+def _reads(architecture: Architecture) -> str:
+    """What the first map reads, in words: convolutions take images of any size."""
+    data = next(f for f in architecture.features if f.role == "data")
+    windows = any(m.window for m, _ in readers(architecture, data.name))
+    return plural(data.width, "channel" if windows else "input")
 
 
-def _first_parts(architecture: AnyArchitecture) -> tuple[str, ...]:
-    """The parts that read the inputs."""
-    if isinstance(architecture, DenseArchitecture):
-        return tuple(
-            f"{wire.name}/{source.leaf}"
-            for wire in architecture.maps
-            for source in wire.sources
-            if source.feature.role == "data"
-        )
-    return ("map_0",)
+def _first_parts(architecture: Architecture) -> tuple[str, ...]:
+    """The parts that read the data: of a map with a bias all of it."""
+    return tuple(
+        m.name if m.bias else f"{m.name}/{source.leaf}"
+        for m in architecture.maps
+        for source in m.sources
+        if source.feature.role == "data"
+    )
 
 
-def head_of(architecture: AnyArchitecture) -> str:
+def head_of(architecture: Architecture) -> str:
     """The part that feeds the outputs."""
-    if isinstance(architecture, DenseArchitecture):
-        return "head"
-    return f"map_{len(architecture.maps) - 1}"
+    return next(m.name for m in architecture.maps if m.target.role == "outputs")
 
 
-def frozen_parts(architecture: AnyArchitecture, names: tuple[str, ...]) -> dict[str, str]:
+def frozen_parts(architecture: Architecture, names: tuple[str, ...]) -> dict[str, str]:
     """The parts that `transfer.freeze` names, each with the name that was written.
 
     Raises:
       UsageError: a name that is none of this architecture.
     """
     known: dict[str, tuple[str, ...]] = {}
-    if isinstance(architecture, DenseArchitecture):
-        known |= {
-            wire.name: (wire.name,) for wire in architecture.maps if wire.target.role != "outputs"
-        }
-        known |= {
-            architecture.site(wire.target.index): (wire.name,)
-            for wire in architecture.maps
-            if wire.target.role == "hidden"
-        }
-    else:
-        for index, layer in enumerate(architecture.hidden):
-            own = [f"activation_{index}"] if layer.activation == "rational" else []
-            known[f"layer {index}"] = (f"map_{index}", *own)
-            known |= {part: (part,) for part in known[f"layer {index}"]}
-    known |= {head_of(architecture): (head_of(architecture),), "output": (head_of(architecture),)}
+    for m in architecture.maps:
+        own = () if m.target.coefficients is None else (m.target.coefficients,)
+        site = "output" if m.target.role == "outputs" else m.target.site
+        known |= {site: (m.name, *own)} | {part: (part,) for part in (m.name, *own)}
     unknown = [name for name in names if name not in known]
     if unknown:
         raise UsageError(
@@ -252,14 +243,14 @@ def frozen_parts(architecture: AnyArchitecture, names: tuple[str, ...]) -> dict[
 
 
 def frozen_entries(
-    architecture: AnyArchitecture,
+    architecture: Architecture,
     names: tuple[str, ...],
     params: Mapping[str, Mapping[str, np.ndarray]],
     replaced: Mapping[str, str],
 ) -> dict[str, np.ndarray]:
     """For every array of a frozen part a mask of its shape: 1 where an entry in use stays.
 
-    Entries of spare neurons are not frozen: growth takes them for new neurons, which are trained.
+    Entries of spare units are not frozen: growth takes them for new units, which are trained.
 
     Args:
       params: of the new network.
@@ -268,7 +259,7 @@ def frozen_entries(
     Raises:
       UsageError: a part starts anew, or a name is none of this architecture.
     """
-    masks = {}
+    masks, used = {}, entries(architecture, buds=False)
     for part, name in frozen_parts(architecture, names).items():
         for leaf, array in params[part].items():
             why = replaced.get(part) or replaced.get(f"{part}/{leaf}")
@@ -279,20 +270,6 @@ def frozen_entries(
                     hint="Leave it out of transfer.freeze, or keep it.",
                 )
             mask = np.zeros(array.shape, np.float32)
-            mask[_used(architecture, part, leaf)] = 1.0
+            mask[used[part][leaf]] = 1.0
             masks[f"{part}/{leaf}"] = mask
     return masks
-
-
-def _used(architecture: AnyArchitecture, part: str, leaf: str) -> tuple[Any, ...]:
-    """The entries of an array that belong to neurons in use; spare ones are the last."""
-    if isinstance(architecture, DenseArchitecture):
-        wire = map_named(architecture, part)
-        if leaf == "bias":
-            return np.s_[:,]
-        (source,) = (source for source in wire.sources if source.leaf == leaf)
-        return np.s_[..., : source.feature.width, : present(wire.target)]
-    n_in, n_out = architecture.map_width(int(part.rsplit("_", 1)[1]))
-    if leaf == "kernel":
-        return np.s_[:n_in, :n_out]
-    return np.s_[..., :n_out]

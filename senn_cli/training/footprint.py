@@ -10,10 +10,7 @@ import math
 import os
 from dataclasses import dataclass, fields
 
-from senn_cli.nets.densenet import TAPS, DenseArchitecture
-from senn_cli.nets.features import Map
-from senn_cli.nets.kinds import AnyArchitecture
-from senn_cli.nets.mlp import MlpArchitecture
+from senn_cli.nets.features import Architecture, Map, standing
 from senn_cli.spec import Spec
 from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, OptimizerSpec
 
@@ -64,20 +61,12 @@ def machine_memory() -> int | None:
         return None
 
 
-def _pixels(architecture: DenseArchitecture) -> int:
-    """Numbers that one image's forward and backward pass keep: what maps read, yield, are told."""
-    total = 0
-    for wire in architecture.maps[:-1]:
-        area = _area(architecture, wire)
-        total += area * (
-            sum(source.feature.capacity for source in wire.sources) + 2 * wire.target.capacity
-        )
-    return total
+def looks(architecture: Architecture) -> bool:
+    """Whether curvature is averaged by looks beside the steps: where there are convolutions."""
+    return any(m.window for m in architecture.maps)
 
 
-def memory(
-    spec: Spec, architecture: AnyArchitecture, batch: int, examples: int, data: int
-) -> Memory:
+def memory(spec: Spec, architecture: Architecture, batch: int, examples: int, data: int) -> Memory:
     """What a run with `architecture` keeps on the device; see `Memory`.
 
     Args:
@@ -85,89 +74,49 @@ def memory(
       examples: of the training part.
       data: bytes of the training and validation parts.
     """
-    parameters = architecture.shape().parameters
-    if isinstance(architecture, DenseArchitecture):
-        parameters += sum(
-            TAPS * wire.target.capacity * sum(source.feature.capacity for source in wire.sources)
-            for wire in architecture.maps
-            if wire.target.role == "bud"
-        )
-        return Memory(
-            parameters=_FLOAT * parameters,
-            optimizer=_FLOAT * parameters * _moments(spec.optimizer),
-            curvature=_FLOAT * _tracked(spec, architecture),
-            data=data,
-            activations=_FLOAT * batch * _pixels(architecture),
-            growth=_FLOAT * _look(spec, architecture, batch) if spec.grows else 0,
-        )
-    maps = [architecture.map_capacity(index) for index in range(len(architecture.maps))]
-    growing = spec.expansion.policy != "none"
-    sampled = 0
-    if growing:
-        most = examples // 2 if spec.expansion.score_on == "held_out" else examples
-        sampled = min(spec.expansion.samples, most)
-    # A growth round holds what every map reads (twice, once with room), yields and is told.
-    a_round = sum(2 * (1 + n_in) + (1 + n_out) + n_out for n_in, n_out in maps)
+    parameters = sum((m.rows + m.target.own) * m.columns for m in architecture.maps)
+    a_round = _look if looks(architecture) else _samples
     return Memory(
         parameters=_FLOAT * parameters,
         optimizer=_FLOAT * parameters * _moments(spec.optimizer),
         curvature=_FLOAT * _curvature(spec, architecture),
         data=data,
-        activations=_FLOAT * batch * sum(n_in + 2 * n_out for n_in, n_out in maps),
-        growth=_FLOAT * 2 * sampled * a_round,
+        activations=_FLOAT * batch * sum(map(_signals, architecture.maps)),
+        growth=_FLOAT * a_round(spec, architecture, batch, examples) if spec.grows else 0,
     )
 
 
-def _look(spec: Spec, architecture: DenseArchitecture, batch: int) -> int:
-    """Numbers that a look at the curvature of a growing DenseNet needs, and the scores after it.
+def _signals(m: Map) -> int:
+    """Numbers that one example's forward and backward pass keep: what a map reads, yields, is told.
+
+    A convolution's inputs are kept once, not once for every position of its window.
+    """
+    return m.positions * (m.inputs + 2 * m.columns)
+
+
+def _samples(spec: Spec, architecture: Architecture, batch: int, examples: int) -> int:
+    """Numbers in the two samples of a round that searches.
+
+    What every map reads (twice, once with room) and yields, each with the constant, and is told.
+    """
+    most = examples // 2 if spec.expansion.score_on == "held_out" else examples
+    one = sum(2 * m.rows + (1 + m.columns) + m.columns for m in architecture.maps)
+    return 2 * min(spec.expansion.samples, most) * one
+
+
+def _look(spec: Spec, architecture: Architecture, batch: int, examples: int) -> int:
+    """Numbers that a look at the curvature of a growing network needs, and the scores after it.
 
     What every map reads and yields and is told in both backward passes; its patches, of one map at
     a time; and for every map the two factors and the gradient of the look, and the scores' own.
     """
     samples = batch if spec.curvature.samples is None else spec.curvature.samples
     stride = spec.curvature.stride
-    patches, kept = 0, 0
-    for wire in architecture.maps:
-        if wire.target.role == "bud":
-            continue
-        rows = _rows(wire)
-        kept += 2 * (rows**2 + wire.target.capacity**2 + rows * wire.target.capacity)
-        if wire.target.role == "hidden":
-            patches = max(
-                patches, samples * math.ceil(_area(architecture, wire) / stride**2) * rows
-            )
-    told_twice = sum(
-        wire.target.capacity * _area(architecture, wire) for wire in architecture.maps[:-1]
-    )
-    return samples * (_pixels(architecture) + told_twice) + patches + kept
-
-
-def _rows(wire: Map) -> int:
-    """Rows of a map's kernel as one matrix."""
-    n_in = sum(source.feature.capacity for source in wire.sources)
-    return 1 + n_in if wire.target.role == "outputs" else TAPS * n_in
-
-
-def _area(architecture: DenseArchitecture, wire: Map) -> int:
-    """Positions of what a convolution yields."""
-    height, width, _ = architecture.image
-    halved: int = 2 ** architecture.place(wire.target.index)[0]
-    return math.ceil(height / halved) * math.ceil(width / halved)
-
-
-def _tracked(spec: Spec, architecture: DenseArchitecture) -> int:
-    """Numbers in the tracked factors, their inverses, and the averaged gradients."""
-    natural = isinstance(spec.optimizer, NaturalGradientSpec)
-    if not (natural or spec.grows):
-        return 0
-    numbers = 0
-    for wire in architecture.maps:
-        if wire.target.role == "bud":
-            continue
-        rows = _rows(wire)
-        numbers += 2 * (rows**2 + wire.target.capacity**2)
-        numbers += 2 * rows * wire.target.capacity if spec.grows else 0
-    return numbers
+    passes = sum(_signals(m) + m.positions * m.columns for m in architecture.maps)
+    maps = standing(architecture)
+    patches = max(math.ceil(m.positions / stride**2) * m.rows for m in maps if m.window)
+    kept = sum(2 * (m.rows**2 + m.columns**2 + m.rows * m.columns) for m in maps)
+    return samples * (passes + patches) + kept
 
 
 def _moments(optimizer: OptimizerSpec) -> int:
@@ -177,18 +126,24 @@ def _moments(optimizer: OptimizerSpec) -> int:
     return 1 if optimizer.momentum > 0 else 0
 
 
-def _curvature(spec: Spec, architecture: MlpArchitecture) -> int:
-    """Numbers in the Kronecker factors, their inverses, and the inputs' spectrum."""
-    optimizer, numbers = spec.optimizer, 0
-    kfac = isinstance(optimizer, NaturalGradientSpec) and optimizer.solver == "kfac"
-    if kfac:
-        for index in range(len(architecture.maps)):
-            n_in, n_out = architecture.map_capacity(index)
-            numbers += 2 * ((1 + n_in) ** 2 + n_out**2)
-        rational = [h.capacity for h in architecture.hidden if h.activation == "rational"]
-        numbers += 2 * 9 * sum(rational)
-    fixed = kfac and isinstance(optimizer, NaturalGradientSpec) and optimizer.fixed_input_factor
-    if architecture.inputs <= LARGEST_SPECTRUM and (fixed or spec.expansion.policy != "none"):
+def _curvature(spec: Spec, architecture: Architecture) -> int:
+    """Numbers in the Kronecker factors, their inverses, and the inputs' spectrum.
+
+    Where growth looks at the curvature, gradients are averaged, too.
+    """
+    optimizer, maps = spec.optimizer, standing(architecture)
+    natural = optimizer if isinstance(optimizer, NaturalGradientSpec) else None
+    kfac = natural is not None and natural.solver == "kfac"
+    growing = spec.grows and looks(architecture)
+    numbers = 0
+    if kfac or growing:
+        numbers += sum(2 * (m.rows**2 + m.columns**2) for m in maps)
+        numbers += sum(2 * f.own**2 * f.capacity for f in architecture.features)
+    if growing:
+        numbers += sum(2 * m.rows * m.columns for m in maps)
+    if looks(architecture) or architecture.inputs > LARGEST_SPECTRUM:
+        return numbers
+    if spec.grows or (natural is not None and kfac and natural.fixed_input_factor):
         n = 1 + architecture.inputs
         numbers += 2 * n * n + n  # the matrix, its eigenvectors and eigenvalues
     return numbers

@@ -69,8 +69,9 @@ def test_what_a_look_needs_by_hand() -> None:
         "expansion.depth=false",
         "curvature={samples: 10, stride: 2}",
     )
-    # 64 positions of 1 channel read and 4 yielded, whose gradients are told three times.
-    passes = 10 * 64 * (1 + 3 * 4)
+    # 64 positions of 1 channel read and 4 yielded, which are told twice; 4 read by the head, 10
+    # yielded and told.
+    passes = 10 * (64 * (1 + 3 * 4) + (4 + 3 * 10))
     patches = 10 * 16 * 9
     # Of the convolution (9 rows, 4 columns) and the head (5 rows, 10 columns), for look and score.
     kept = 2 * (9**2 + 4**2 + 9 * 4) + 2 * (5**2 + 10**2 + 5 * 10)
@@ -78,13 +79,14 @@ def test_what_a_look_needs_by_hand() -> None:
     assert plan("expansion.policy=none").memory.growth == 0
 
 
-def test_the_tracked_arrays_are_those_of_a_real_trainer() -> None:
+def test_the_arrays_are_those_of_a_real_trainer() -> None:
     spec = spec_of()
     dataset = load_dataset(spec.data, spec.seed)
-    curvature = assemble(spec, dataset, Ledger()).network.state.curvature
-    leaves = jax.tree.leaves(curvature)
+    state, memory = assemble(spec, dataset, Ledger()).network.state, make_plan(spec, dataset).memory
+    leaves = jax.tree.leaves(state.curvature)
     arrays = [a for a in leaves if a.ndim > 1 and a.dtype == np.float32]
-    assert make_plan(spec, dataset).memory.curvature == sum(a.nbytes for a in arrays)
+    assert memory.curvature == sum(a.nbytes for a in arrays)
+    assert memory.parameters == sum(a.nbytes for a in jax.tree.leaves(state.params))
 
 
 def test_growth_is_a_row_of_the_dry_run() -> None:
