@@ -17,7 +17,7 @@ import numpy as np
 
 import senn_cli
 from senn_cli.data.registry import load_dataset
-from senn_cli.nets.mlp_flax import apply
+from senn_cli.nets.registry import outputs as outputs_of
 
 SPEC = Path(__file__).parent.parent / "specs" / "regression.yaml"
 
@@ -29,7 +29,7 @@ def measure(seed: int) -> str:
         run = senn_cli.train(spec, root=root)
     data = load_dataset(spec.data, seed)
     x, widths = jnp.asarray((data.test.x - data.shift) * data.scale), run.architecture.widths
-    outputs = apply(run.architecture.shape(), run.params, x, jnp.asarray(widths)).outputs
+    outputs = outputs_of(run.architecture.shape(), run.params, x, jnp.asarray(widths))
     error = np.asarray((outputs - data.test.y) ** 2)[:, 0]
     inner, low, high = data.test.x[:, 0], data.train.x.min(), data.train.x.max()
     within = (inner >= low) & (inner <= high)

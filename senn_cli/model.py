@@ -14,8 +14,8 @@ import numpy as np
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.data.targets import as_uint8
 from senn_cli.errors import MISFORMED, RunError
-from senn_cli.nets.densenet import DenseArchitecture
-from senn_cli.nets.kinds import AnyArchitecture
+from senn_cli.nets.features import Architecture
+from senn_cli.nets.registry import kind_of
 from senn_cli.nets.tables import compact
 from senn_cli.runs import layout
 from senn_cli.runs.directory import RunDirectory
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 BLOCK = 1024
 """Examples computed at a time."""
 
-IMAGES = 250
-"""The same for convolutional networks, whose activations are far larger."""
-
 
 @dataclass(frozen=True)
 class Model:
@@ -43,7 +40,7 @@ class Model:
       preprocessing: how examples become inputs, and outputs answers.
     """
 
-    architecture: AnyArchitecture
+    architecture: Architecture
     params: dict[str, dict[str, np.ndarray]]
     preprocessing: Preprocessing
 
@@ -66,7 +63,7 @@ class Model:
     def outputs(self, x: Any) -> np.ndarray:
         """The network's raw outputs `(N, m)`: logits, or scaled predictions."""
         x = np.asarray(x)
-        size = IMAGES if isinstance(self.architecture, DenseArchitecture) else BLOCK
+        size = min(BLOCK, kind_of(self.architecture).block)
         parts = []
         # Scaled a block at a time: a large image set would not fit into memory as float32.
         for start in range(0, len(x), size):
@@ -89,7 +86,7 @@ class Model:
         """
         import jax.numpy as jnp
 
-        from senn_cli.nets.models import outputs
+        from senn_cli.nets.registry import outputs
 
         widths = jnp.asarray(self.architecture.widths, jnp.int32)
         return outputs(self.architecture.shape(), params, inputs, widths)
@@ -142,7 +139,7 @@ def load_model(path: Path) -> Model:
     return model
 
 
-def mismatch(architecture: AnyArchitecture, preprocessing: Preprocessing) -> str | None:
+def mismatch(architecture: Architecture, preprocessing: Preprocessing) -> str | None:
     """Why this network cannot be fed in this way, or None where it can."""
     size = math.prod(preprocessing.shape)
     if size != architecture.inputs:

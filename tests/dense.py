@@ -8,13 +8,14 @@ from itertools import pairwise
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from senn_cli.engine.metric import Metric
 from senn_cli.nets.architecture import Activation, Layer
 from senn_cli.nets.mlp import MlpArchitecture
-from senn_cli.nets.mlp_flax import apply
+from senn_cli.nets.registry import outputs as outputs_of
 
 Tree = dict[str, dict[str, Any]]
 METRICS: tuple[Metric, ...] = ("euclidean", "softmax", "gaussian")
@@ -104,7 +105,7 @@ def random_like(params: Tree, seed: int = 0) -> Tree:
 @partial(jax.jit, static_argnums=0)
 def outputs(architecture: MlpArchitecture, params: Tree, x: Any) -> jax.Array:
     """The network's outputs `(N, m)`."""
-    return apply(architecture.shape(), params, x, widths_of(architecture)).outputs
+    return outputs_of(architecture.shape(), params, x, jnp.asarray(widths_of(architecture)))
 
 
 @partial(jax.jit, static_argnums=0)

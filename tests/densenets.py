@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from senn_cli.nets.architecture import Layer
 from senn_cli.nets.densenet import DenseArchitecture, Masks, Pool
+from senn_cli.nets.features import Map, row_mask, used_units
 
 Tree = dict[str, dict[str, Any]]
 POOLS: tuple[Pool, ...] = ("max3s2", "max2s2", "mean2s2")
@@ -92,6 +93,17 @@ def random_parameters(
         "bias": rng.standard_normal(shape.outputs).astype(dtype),
     }
     return params
+
+
+def used_rows(m: Map, shape: DenseArchitecture) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns of a map that are in use."""
+    used = used_units(shape)
+    return row_mask(m, used), used[m.target.name]
+
+
+def unit_rows(m: Map) -> np.ndarray:
+    """The rows of a joined map of every channel that it reads, `(channels, taps)`."""
+    return np.concatenate([m.groups(source) for source in m.sources])
 
 
 def convolved(x: np.ndarray, kernel: np.ndarray) -> np.ndarray:

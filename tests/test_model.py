@@ -14,8 +14,8 @@ import senn_cli
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.data.registry import load_dataset
 from senn_cli.errors import DataError, RunError, UsageError
-from senn_cli.model import BLOCK, IMAGES
-from senn_cli.nets.models import outputs
+from senn_cli.model import BLOCK
+from senn_cli.nets.registry import outputs
 from senn_cli.runs.weights import load_weights
 from senn_cli.spec import parse_spec
 from senn_cli.training.run import Run, train_run
@@ -144,7 +144,7 @@ def test_a_densenet_keeps_its_function_without_spare_channels(tmp_path: Path) ->
     run = made_run(tmp_path / "run", "{source: digits, subset: 50}", activation="silu", blocks=B)
     model = senn_cli.load(run)
     assert model.architecture.capacities == model.architecture.widths == (3, 2, 4)
-    inputs = np.random.default_rng(0).standard_normal((IMAGES + 2, 64)).astype(np.float32)
+    inputs = np.random.default_rng(0).standard_normal((252, 64)).astype(np.float32)
     how = model.preprocessing
     found = model.outputs(inputs / how.scale.item() + how.shift.item())
     exact = forward_densenet(model.params, "silu", (8, 8, 1), "max3s2", inputs)

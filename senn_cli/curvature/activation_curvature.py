@@ -31,21 +31,10 @@ import jax.numpy as jnp
 
 from senn_cli.engine.metric import Metric, sample_output_gradient
 from senn_cli.nets.architecture import Activation
+from senn_cli.nets.registry import Shifts
 
 Tree = Any
 SecondDerivative = Callable[[jax.Array], jax.Array]
-
-
-class Shifts(NamedTuple):
-    """Zeros added inside a network; derivatives with respect to them are the signals' own.
-
-    Attributes:
-      pre: added to every pre-activation, a tree of arrays of their shapes.
-      post: added to every activation, a tree of the structure of the hidden pre-activations.
-    """
-
-    pre: Tree
-    post: Tree
 
 
 class Passes(NamedTuple):

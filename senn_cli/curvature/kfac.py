@@ -17,8 +17,10 @@ import jax.numpy as jnp
 from senn_cli.curvature import kronecker
 from senn_cli.curvature.kronecker import Spectrum
 from senn_cli.nets.activation import rational_basis
+from senn_cli.nets.features import joined, split
 from senn_cli.nets.mlp import MlpArchitecture
-from senn_cli.nets.mlp_flax import Parameters, Signals, joined, split, with_constant
+from senn_cli.nets.mlp_flax import with_constant
+from senn_cli.nets.registry import Parameters, Signals
 
 Factors = dict[str, dict[str, Any]]
 
@@ -56,23 +58,24 @@ def active_counts(shape: MlpArchitecture, widths: jax.Array) -> list[jax.Array]:
 
 
 def batch_factors(
-    shape: MlpArchitecture, params: Parameters, signals: Signals, gradients: tuple[jax.Array, ...]
+    shape: MlpArchitecture, params: Parameters, signals: Signals, gradients: dict[str, jax.Array]
 ) -> Factors:
     """The factors of one batch.
 
     Args:
       signals: the forward pass on N examples.
       gradients: per-example gradients of sampled losses with respect to every map's
-        pre-activations, `(N, n_out)` each (`metric.sample_output_gradient` at the outputs).
+        pre-activations, by the map's name `(N, n_out)` (`metric.sample_output_gradient` at the
+        outputs).
     """
     factors: Factors = {}
     for index in range(len(shape.maps)):
-        a = kronecker.second_moment(with_constant(signals.inputs[index]))
-        s = kronecker.second_moment(gradients[index])
+        a = kronecker.second_moment(with_constant(signals.inputs[f"map_{index}"]))
+        s = kronecker.second_moment(gradients[f"map_{index}"])
         factors[f"map_{index}"] = {"a": a, "s": s}
         if index < len(shape.hidden) and shape.hidden[index].activation == "rational":
-            phi = rational_basis(signals.preactivations[index])
-            upstream = gradients[index + 1] @ params[f"map_{index + 1}"]["kernel"].T
+            phi = rational_basis(signals.preactivations[f"map_{index}"])
+            upstream = gradients[f"map_{index + 1}"] @ params[f"map_{index + 1}"]["kernel"].T
             weighted = phi * (upstream**2)[..., None]
             c = jnp.einsum("nja,njb->jab", weighted, phi) / phi.shape[0]
             factors[f"activation_{index}"] = {"c": c}
@@ -155,14 +158,14 @@ def update(
     return KfacState(state.seen + 1, ages, jnp.zeros((), bool), factors)
 
 
-def precondition(state: KfacState, gradient: Parameters) -> Parameters:
+def precondition(shape: MlpArchitecture, state: KfacState, gradient: Parameters) -> Parameters:
     """F^-1 g with the block-diagonal Kronecker approximation: A^-1 dW S^-1 for every map."""
     direction: Parameters = {}
-    for name, g in gradient.items():
-        f = state.factors[name]
-        if name.startswith("map_"):
-            direction[name] = split(f["a_inverse"] @ joined(g) @ f["s_inverse"])
-        else:
-            step = jnp.einsum("jab,bj->aj", f["c_inverse"], g["coefficients"])
-            direction[name] = {"coefficients": step}
+    for m in shape.maps:
+        f = state.factors[m.name]
+        direction[m.name] = split(m, f["a_inverse"] @ joined(m, gradient[m.name]) @ f["s_inverse"])
+        name = m.target.coefficients
+        if name is not None:
+            c_inverse, g = state.factors[name]["c_inverse"], gradient[name]["coefficients"]
+            direction[name] = {"coefficients": jnp.einsum("jab,bj->aj", c_inverse, g)}
     return direction

@@ -10,7 +10,10 @@ import jax.numpy as jnp
 from senn_cli.engine.metric import Metric, output_factor
 from senn_cli.engine.objective import Task, loss_and_gradient
 from senn_cli.nets.mlp import MlpArchitecture
-from senn_cli.nets.mlp_flax import Parameters, apply, with_constant
+from senn_cli.nets.mlp_flax import with_constant
+from senn_cli.nets.registry import Parameters, Shifts, apply, used
+
+Tree = dict[str, jax.Array]
 
 
 class Observation(NamedTuple):
@@ -42,10 +45,11 @@ def observe(
 ) -> Observation:
     """The observation of network inputs `x` (N, inputs) with targets `y`."""
     n = x.shape[0]
-    zeros = tuple(jnp.zeros((n, shape.map_capacity(i)[1]), x.dtype) for i in range(len(shape.maps)))
+    units = used(shape, widths)
+    zeros = {m.name: jnp.zeros((n, m.columns), x.dtype) for m in shape.maps}
 
-    def run(shifts: tuple[jax.Array, ...]) -> tuple[jax.Array, tuple[tuple[jax.Array, ...], ...]]:
-        signals = apply(shape, params, x, widths, shifts)
+    def run(shifts: Tree) -> tuple[jax.Array, tuple[Tree, Tree]]:
+        signals = apply(shape, params, x, units, Shifts(shifts))
         return signals.outputs, (signals.inputs, signals.preactivations)
 
     outputs, pull, (inputs, preactivations) = jax.vjp(run, zeros, has_aux=True)
@@ -53,17 +57,16 @@ def observe(
     (g,) = pull(gradient)
 
     # One pull-back for every direction of the metric's factor: exact, and never all at once.
-    def accumulate(
-        total: tuple[jax.Array, ...], v: jax.Array
-    ) -> tuple[tuple[jax.Array, ...], None]:
+    def accumulate(total: Tree, v: jax.Array) -> tuple[Tree, None]:
         (pulled,) = pull(v)
-        return tuple(t + p.T @ p / n for t, p in zip(total, pulled, strict=True)), None
+        return jax.tree.map(lambda t, p: t + p.T @ p / n, total, pulled), None
 
-    none = tuple(jnp.zeros((z.shape[1], z.shape[1]), x.dtype) for z in zeros)
+    none = {m.name: jnp.zeros((m.columns, m.columns), x.dtype) for m in shape.maps}
     s, _ = jax.lax.scan(accumulate, none, output_factor(metric, outputs))
-    counts = [widths[i] for i in range(len(shape.hidden))] + [jnp.asarray(shape.outputs)]
-    z = tuple(
-        jnp.where(jnp.arange(p.shape[1]) < count, p, 0.0)
-        for p, count in zip(preactivations, counts, strict=True)
-    )
-    return Observation(tuple(with_constant(i) for i in inputs), z, g, s, jnp.mean(losses))
+
+    def in_order(tree: Tree) -> tuple[jax.Array, ...]:
+        return tuple(tree[m.name] for m in shape.maps)
+
+    a = {name: with_constant(read) for name, read in inputs.items()}
+    z = {m.name: jnp.where(units[m.target.name], preactivations[m.name], 0.0) for m in shape.maps}
+    return Observation(in_order(a), in_order(z), in_order(g), in_order(s), jnp.mean(losses))

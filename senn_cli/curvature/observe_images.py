@@ -18,7 +18,6 @@ import jax.numpy as jnp
 from senn_cli.curvature import patches
 from senn_cli.curvature.activation_curvature import (
     SecondDerivative,
-    Shifts,
     gradient_and_sample,
     second_derivative,
 )
@@ -26,17 +25,16 @@ from senn_cli.curvature.kronecker import second_moment
 from senn_cli.curvature.rank_one import combinations
 from senn_cli.engine.metric import Metric
 from senn_cli.engine.objective import Task, loss_and_gradient
-from senn_cli.nets.densenet import DenseArchitecture, Masks
-from senn_cli.nets.densenet_flax import Parameters, Signals, apply, joined
-from senn_cli.nets.features import Map
+from senn_cli.nets.features import Architecture, Map, joined, standing
 from senn_cli.nets.mlp_flax import with_constant
+from senn_cli.nets.registry import Parameters, Shifts, Signals, Used, apply
 
 
 class ImageObservation(NamedTuple):
     """Of one batch, for every map that reads channels which could be added; by its name.
 
     Attributes:
-      gradients: dW of the mean loss as one matrix, rows as in `densenet_flax.feature_rows`,
+      gradients: dW of the mean loss as one matrix, rows as in `features.joined`,
         those of dormant channels and of the bud included.
       factors: A `(n_a, n_a)` over the same rows, and S `(n_out, n_out)`.
       loss: the mean loss, a scalar.
@@ -47,15 +45,10 @@ class ImageObservation(NamedTuple):
     loss: jax.Array
 
 
-def consumers(shape: DenseArchitecture) -> tuple[Map, ...]:
-    """The maps that read channels and are in use: layers and head, not buds."""
-    return tuple(wire for wire in shape.maps if wire.target.role != "bud")
-
-
 def observe_images(
-    shape: DenseArchitecture,
+    shape: Architecture,
     params: Parameters,
-    masks: Masks,
+    used: Used,
     x: jax.Array,
     y: jax.Array,
     key: jax.Array,
@@ -74,19 +67,19 @@ def observe_images(
       vectors: where above 0, the factors are told by that many vectors each, `(vectors, n)`, for
         `tracked.update_rank_one`.
     """
-    blank = jax.eval_shape(lambda p: apply(shape, p, x, masks), params)
-    hidden = [wire for wire in consumers(shape) if wire.target.role == "hidden"]
+    blank = jax.eval_shape(lambda p: apply(shape, p, x, used), params)
+    hidden = [wire for wire in standing(shape) if wire.target.role == "hidden"]
     pre = {
         wire.name: jnp.zeros(blank.preactivations[wire.name].shape, x.dtype)
-        for wire in consumers(shape)
+        for wire in standing(shape)
     }
-    post = {wire.name: pre[wire.name] for wire in hidden}
+    post = {wire.target.name: pre[wire.name] for wire in hidden}
 
     def run(
         params: Parameters, shifts: Shifts
     ) -> tuple[tuple[jax.Array, dict[str, jax.Array]], Signals]:
-        signals = apply(shape, params, x, masks, shifts.pre, shifts.post)
-        hidden_pre = {wire.name: signals.preactivations[wire.name] for wire in hidden}
+        signals = apply(shape, params, x, used, shifts)
+        hidden_pre = {wire.target.name: signals.preactivations[wire.name] for wire in hidden}
         return (signals.outputs, hidden_pre), signals
 
     of_sample, of_factors = jax.random.split(key)
@@ -97,11 +90,11 @@ def observe_images(
         of_sample,
         loss_gradient=lambda outputs: loss_and_gradient(task, outputs, y)[1],
         metric=metric,
-        second_derivative={wire.name: _second(shape, wire) for wire in hidden},
+        second_derivative={wire.target.name: _second(wire) for wire in hidden},
     )
     losses, _ = loss_and_gradient(task, passes.signals.outputs, y)
     gradients, factors = {}, {}
-    for index, wire in enumerate(consumers(shape)):
+    for index, wire in enumerate(standing(shape)):
         drawn = jax.random.fold_in(of_factors, index)
         read, covectors = passes.signals.inputs[wire.name], passes.covectors[wire.name]
         if vectors:
@@ -139,5 +132,6 @@ def _vectors(
     return scale * combinations(of_a, rows, count), s
 
 
-def _second(shape: DenseArchitecture, wire: Map) -> SecondDerivative:
-    return partial(second_derivative, shape.hidden[wire.target.index].activation)
+def _second(wire: Map) -> SecondDerivative:
+    assert wire.target.activation is not None
+    return partial(second_derivative, wire.target.activation)

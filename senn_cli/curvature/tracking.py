@@ -17,16 +17,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from senn_cli.curvature import slow, tracked
-from senn_cli.curvature.observe_images import consumers, observe_images
+from senn_cli.curvature.observe_images import observe_images
 from senn_cli.curvature.slow import SlowGradient
 from senn_cli.curvature.tracked import TrackSettings, TrackState
 from senn_cli.engine.arrays import Arrays, batch, examples
 from senn_cli.engine.metric import Metric
 from senn_cli.engine.objective import Task
-from senn_cli.nets.densenet import TAPS, DenseArchitecture, Masks
-from senn_cli.nets.densenet_flax import joined, split
-from senn_cli.nets.features import Map
-from senn_cli.nets.models import masks as masks_of
+from senn_cli.nets.features import Architecture, Map, joined, row_mask, split, standing
+from senn_cli.nets.registry import used as used_of
 from senn_cli.randomness import wrap
 from senn_cli.spec.augment import StepSpec
 
@@ -64,52 +62,28 @@ class Tracked(NamedTuple):
     slow: SlowGradient | None
 
 
-def sizes(shape: DenseArchitecture) -> dict[str, tuple[int, int]]:
+def sizes(shape: Architecture) -> dict[str, tuple[int, int]]:
     """Rows and columns of every map that is tracked."""
-    found = {}
-    for wire in consumers(shape):
-        n_in = sum(source.feature.capacity for source in wire.sources)
-        found[wire.name] = (
-            1 + n_in if wire.target.role == "outputs" else TAPS * n_in,
-            wire.target.capacity,
-        )
-    return found
+    return {m.name: m.size for m in standing(shape)}
 
 
-def initial(shape: DenseArchitecture, tracking: Tracking) -> Tracked:
+def initial(shape: Architecture, tracking: Tracking) -> Tracked:
     """Nothing seen yet."""
     averages = None if tracking.slow is None else slow.initial(sizes(shape))
     return Tracked(tracked.initial_state(sizes(shape)), averages)
 
 
-def rows_of(wire: Map, channels: list[Any]) -> Any:
-    """A mask over the rows of a joined map, `(n_a,)`, from one over every source's channels.
-
-    The head's row of the bias counts as in.
-    """
-    array: Any = jnp if any(isinstance(c, jax.Array) for c in channels) else np
-    mask = array.concatenate(channels)
-    if wire.target.role == "outputs":
-        return array.concatenate([np.ones(1, bool), mask])
-    return array.tile(mask, TAPS)
-
-
-def used_rows(wire: Map, masks: Masks) -> tuple[Any, Any]:
-    """Rows and columns of a map that are in use, bool."""
-    return rows_of(wire, [masks.of(source) for source in wire.sources]), masks.columns(wire)
-
-
-def bud_rows(wire: Map) -> np.ndarray:
-    """Rows of a map that belong to buds, bool `(n_a,)`."""
-    of_buds = [
-        np.full(source.feature.capacity, source.feature.role == "bud") for source in wire.sources
-    ]
-    mask: np.ndarray = rows_of(wire, of_buds)
-    return mask & (wire.target.role != "outputs")
+def bud_rows(m: Map) -> np.ndarray:
+    """Rows of a map that belong to buds, bool `(rows,)`."""
+    of_buds = {
+        s.feature.name: np.full(s.feature.capacity, s.feature.role == "bud") for s in m.sources
+    }
+    mask: np.ndarray = row_mask(m, of_buds, bias=False)
+    return mask
 
 
 def observe_step(
-    shape: DenseArchitecture,
+    shape: Architecture,
     tracking: Tracking,
     state: Tracked,
     gradient: Any,
@@ -118,17 +92,15 @@ def observe_step(
     """The averages with the gradient of training step `step`, which says nothing of buds."""
     if state.slow is None or tracking.slow is None:
         return state
-    gradients = {wire.name: joined(wire, gradient[wire.name]) for wire in consumers(shape)}
-    rows = {wire.name: jnp.asarray(~bud_rows(wire)) for wire in consumers(shape)}
+    gradients = {wire.name: joined(wire, gradient[wire.name]) for wire in standing(shape)}
+    rows = {wire.name: jnp.asarray(~bud_rows(wire)) for wire in standing(shape)}
     return state._replace(slow=slow.seen(state.slow, gradients, step % 2, tracking.slow, rows))
 
 
-def preconditioned(
-    shape: DenseArchitecture, tracking: Tracking, state: Tracked, gradient: Any
-) -> Any:
+def preconditioned(shape: Architecture, tracking: Tracking, state: Tracked, gradient: Any) -> Any:
     """A^-1 dW S^-1 of every map; zero for buds and whatever else is not in use."""
     result = jax.tree.map(jnp.zeros_like, gradient)
-    for wire in consumers(shape):
+    for wire in standing(shape):
         pair = state.factors.maps[wire.name]
         step = tracked.precondition(tracking.settings, pair, joined(wire, gradient[wire.name]))
         result[wire.name] = split(wire, step)
@@ -145,7 +117,7 @@ def make_track(
     """
 
     def track(
-        shape: DenseArchitecture,
+        shape: Architecture,
         state: Tracked,
         params: Any,
         widths: jax.Array,
@@ -157,15 +129,17 @@ def make_track(
         of_rows, of_images, of_sample, of_roots = jax.random.split(drawn, 4)
         rows = jax.random.randint(of_rows, (tracking.samples,), 0, examples(data))
         x, y = batch(data, rows, augmentation, of_images)
-        masks = masks_of(shape, widths)
+        units = used_of(shape, widths)
         rank_one = tracking.settings.method == "rank_one"
         vectors = tracking.vectors if rank_one else 0
         seen = observe_images(
-            shape, params, masks, x, y, of_sample, task, metric, stride=tracking.stride,
+            shape, params, units, x, y, of_sample, task, metric, stride=tracking.stride,
             vectors=vectors,
         )  # fmt: skip
-        used = {wire.name: used_rows(wire, masks) for wire in consumers(shape)}
-        used = {name: (jnp.asarray(a), jnp.asarray(s)) for name, (a, s) in used.items()}
+        used = {
+            m.name: (jnp.asarray(row_mask(m, units)), jnp.asarray(units[m.target.name]))
+            for m in standing(shape)
+        }
         if rank_one:
             factors = tracked.update_rank_one(
                 tracking.settings, state.factors, seen.factors, used, of_roots
@@ -173,8 +147,8 @@ def make_track(
         else:
             factors = tracked.update(tracking.settings, state.factors, seen.factors, used)
         averages = state.slow
-        if averages is not None and shape.bud:
-            buds = {wire.name: jnp.asarray(bud_rows(wire)) for wire in consumers(shape)}
+        if averages is not None and shape.bare() != shape:
+            buds = {wire.name: jnp.asarray(bud_rows(wire)) for wire in standing(shape)}
             turn = state.factors.seen % 2
             averages = slow.seen(averages, seen.gradients, turn, tracking.bud_rate, buds)
         return Tracked(factors, averages)

@@ -9,16 +9,9 @@ import jax.numpy as jnp
 
 from senn_cli.engine.arrays import Arrays, examples, inputs, targets
 from senn_cli.engine.objective import Task, figure, loss_and_gradient
-from senn_cli.nets.densenet import DenseArchitecture
-from senn_cli.nets.kinds import AnyArchitecture
-from senn_cli.nets.mlp_flax import Parameters
-from senn_cli.nets.models import outputs as outputs_of
-
-BLOCK = 4096
-"""Examples evaluated at a time."""
-
-IMAGES = 250
-"""The same for convolutional networks, whose activations are far larger."""
+from senn_cli.nets.features import Architecture
+from senn_cli.nets.registry import Parameters, kind_of
+from senn_cli.nets.registry import outputs as outputs_of
 
 
 def make_evaluate(task: Task) -> Callable[..., tuple[jax.Array, jax.Array]]:
@@ -29,10 +22,10 @@ def make_evaluate(task: Task) -> Callable[..., tuple[jax.Array, jax.Array]]:
     """
 
     def evaluate(
-        shape: AnyArchitecture, params: Parameters, widths: jax.Array, data: Arrays
+        shape: Architecture, params: Parameters, widths: jax.Array, data: Arrays
     ) -> tuple[jax.Array, jax.Array]:
         n = examples(data)
-        size = min(n, IMAGES if isinstance(shape, DenseArchitecture) else BLOCK)
+        size = min(n, kind_of(shape).block)
 
         def block(index: jax.Array, totals: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, ...]:
             rows = index * size + jnp.arange(size)

@@ -25,7 +25,8 @@ from senn_cli.growth.search import DepthSearch, WidthSearch, search_layers, sear
 from senn_cli.nets.activation import activate
 from senn_cli.nets.architecture import Activation
 from senn_cli.nets.mlp import MlpArchitecture
-from senn_cli.nets.mlp_flax import Parameters, with_constant
+from senn_cli.nets.mlp_flax import with_constant
+from senn_cli.nets.registry import Parameters
 from senn_cli.randomness import wrap
 
 ROOM = 8

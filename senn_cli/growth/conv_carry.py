@@ -11,7 +11,7 @@ import numpy as np
 from senn_cli.curvature import tracked
 from senn_cli.curvature.slow import SlowGradient
 from senn_cli.curvature.tracked import Pair, Side, TrackSettings
-from senn_cli.curvature.tracking import Tracked, rows_of, used_rows
+from senn_cli.curvature.tracking import Tracked
 from senn_cli.growth import dormant_score
 from senn_cli.growth.conv_edits import (
     ActivateChannels,
@@ -28,13 +28,11 @@ from senn_cli.growth.conv_surgery import (
     chosen,
     edit_moments,
     edit_parameters,
-    first_channel,
     lineage,
 )
 from senn_cli.growth.optimizer_state import Kind, moved
 from senn_cli.nets.densenet import TAPS, DenseArchitecture, Masks, initial_masks
-from senn_cli.nets.densenet_flax import feature_rows
-from senn_cli.nets.features import Map
+from senn_cli.nets.features import Map, row_mask
 
 
 def edit_images(
@@ -103,8 +101,8 @@ def compensations(
     for wire, source in architecture.readers(edit.layer):
         if wire.target.role == "bud":
             continue
-        used, _ = used_rows(wire, masks)
-        rows = feature_rows(wire)[first_channel(wire, source.leaf) + edit.channel]
+        used = row_mask(wire, masks.used(architecture))
+        rows = wire.groups(source)[edit.channel]
         moment = np.asarray(tracked.consistent(settings, state.factors.maps[wire.name].a))
         found[wire.name] = dormant_score.compensation(moment, used, rows)
     return found
@@ -148,7 +146,7 @@ def edit_tracked(
 
 
 def rows_before(before: Map | None, wire: Map, lines: Lineage) -> np.ndarray:
-    """For every row of `densenet_flax.joined` of `wire` the row that it was before, or `NEW`."""
+    """For every row of `features.joined` of `wire` the row that it was before, or `NEW`."""
     channels = []
     sources = before.sources if before is not None else ()
     firsts = np.cumsum([0, *(source.feature.capacity for source in sources)])
@@ -187,20 +185,13 @@ def _renewed(
     state: Tracked, architecture: DenseArchitecture, masks: Masks, edit: RedrawChannels
 ) -> Tracked:
     """The rows of the channels that were drawn anew begin at their next batch."""
-    picked = chosen(architecture, edit)
+    picked, used = chosen(architecture, edit).used(architecture), masks.used(architecture)
+    new = {name: mask & ~used[name] for name, mask in picked.items()}
     maps, averages, ages = dict(state.factors.maps), {}, {}
     for wire in architecture.maps:
         if wire.target.role == "bud":
             continue
-        channels = []
-        for source in wire.sources:
-            if source.feature.role == "data":
-                channels.append(np.zeros(source.feature.capacity, bool))
-            else:
-                channels.append(picked.of(source) & ~np.asarray(masks.of(source)))
-        rows = rows_of(wire, channels)
-        if wire.target.role == "outputs":
-            rows[0] = False  # the bias
+        rows = row_mask(wire, new, bias=False)
         pair = state.factors.maps[wire.name]
         if rows.any():
             maps[wire.name] = pair._replace(a=tracked.renewed(pair.a, rows))

@@ -31,8 +31,7 @@ from senn_cli.nets.densenet import (
     split_sources,
     with_columns,
 )
-from senn_cli.nets.densenet_flax import feature_rows, update_mask
-from senn_cli.nets.features import Map, map_named
+from senn_cli.nets.features import Map, map_named, trained
 
 Feature = tuple[Literal["data", "hidden", "bud", "outputs"], int]
 """What yields channels: the image, a hidden layer or the bud before it."""
@@ -127,14 +126,16 @@ def edit_parameters(
     after, masks_after = edit_architecture(architecture, masks, edit)
     lines = lineage(architecture, masks, edit)
     if isinstance(edit, RedrawChannels):
-        return redraw(params, architecture, masks, chosen(architecture, edit), edit.seed, edit.step)
+        picked = chosen(architecture, edit).used(architecture)
+        used = masks.used(architecture)
+        return redraw(params, architecture, used, picked, edit.seed, edit.step)
     result = moved(params, architecture, after, lines)
     if isinstance(edit, EnlargeChannels | PromoteBud):
-        dtype = params["head"]["kernel"].dtype
+        dtype, used_after = params["head"]["kernel"].dtype, masks_after.used(after)
         for wire in after.maps:
             where = np.flatnonzero(ancestor(architecture, lines, wire)[1] == NEW)
             if len(where):
-                drawn = draw_channels(wire, masks_after, where, edit.seed, edit.name, edit.step)
+                drawn = draw_channels(wire, used_after, where, edit.seed, edit.name, edit.step)
                 new = {leaf: kernel.astype(dtype) for leaf, kernel in drawn.items()}
                 result[wire.name] = with_columns(result[wire.name], where, new)
     if isinstance(edit, ActivateChannels | PruneChannel):
@@ -142,8 +143,7 @@ def edit_parameters(
         which = [edit.channel] if isinstance(edit, PruneChannel) else list(edit.channels)
         for wire, source in after.readers(edit.layer):
             if wire.name in given:
-                first = first_channel(wire, source.leaf)
-                rows = feature_rows(wire)[first + which[0]]
+                rows = wire.groups(source)[which[0]]
                 result[wire.name] = _compensated(wire, result[wire.name], given[wire.name], rows)
             result[wire.name][source.leaf][..., which, :] = 0
     return result
@@ -157,12 +157,6 @@ def chosen(architecture: DenseArchitecture, edit: RedrawChannels) -> Masks:
 
     layers = map(mask, edit.layers, architecture.capacities)
     return Masks(tuple(layers), tuple(mask(c, architecture.bud) for c in edit.buds))
-
-
-def first_channel(wire: Map, leaf: str) -> int:
-    """How many input channels come before those of source `leaf`."""
-    leaves = [source.leaf for source in wire.sources]
-    return sum(source.feature.capacity for source in wire.sources[: leaves.index(leaf)])
 
 
 def _compensated(
@@ -189,17 +183,18 @@ def edit_moments(
     What belongs to weights that are trained before and after stays. Weights that come into training
     start at zero, but a mean of squared gradients (`square`) at the mean over the trained weights
     of their map, as in `surgery.edit_moments`; a promoted bud takes that of the layer behind it.
-    What is not trained (`update_mask`) is zero. No edit of a DenseNet changes coordinates,
+    What is not trained (`features.trained`) is zero. No edit of a DenseNet changes coordinates,
     so that steps (`vector`) and gradients (`covector`) change alike.
     """
     after, masks_after = edit_architecture(architecture, masks, edit)
     lines = lineage(architecture, masks, edit)
-    trained = update_mask(architecture, masks)
-    was, now = moved(trained, architecture, after, lines), update_mask(after, masks_after)
+    old = trained(architecture, masks.used(architecture))
+    was = moved(old, architecture, after, lines)
+    now = trained(after, masks_after.used(after))
     result = moved(tree, architecture, after, lines)
     for wire in after.maps:
         before = ancestor(architecture, lines, wire)[0]
-        level = _level(tree, trained, architecture, before) if kind == "square" else 0.0
+        level = _level(tree, old, architecture, before) if kind == "square" else 0.0
         for leaf, array in result[wire.name].items():
             stays = np.broadcast_to(was[wire.name][leaf], array.shape)
             array = np.where(stays, array, np.asarray(level, array.dtype))
@@ -207,7 +202,7 @@ def edit_moments(
     return result
 
 
-def _level(tree: Tree, trained: Tree, architecture: DenseArchitecture, wire: Map | None) -> float:
+def _level(tree: Tree, used: Tree, architecture: DenseArchitecture, wire: Map | None) -> float:
     """The mean over the trained weights of `wire`; of a bud over those of the layer behind it."""
     if wire is None:
         return 0.0
@@ -216,7 +211,7 @@ def _level(tree: Tree, trained: Tree, architecture: DenseArchitecture, wire: Map
         names.append(_at(architecture, ("hidden", wire.target.index)).name)
     for name in names:
         chosen = [
-            array[np.broadcast_to(trained[name][leaf], array.shape)]
+            array[np.broadcast_to(used[name][leaf], array.shape)]
             for leaf, array in tree[name].items()
         ]
         values = np.concatenate(chosen)

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from senn_cli.curvature.observe_images import consumers
 from senn_cli.curvature.tracking import Tracked, Tracking
 from senn_cli.growth import dormant_score
 from senn_cli.nets.densenet import DenseArchitecture
-from senn_cli.nets.densenet_flax import feature_rows, joined
-from senn_cli.nets.models import masks as masks_of
+from senn_cli.nets.features import joined, standing
+from senn_cli.nets.registry import used
 
 
 class ImageScores(NamedTuple):
@@ -49,25 +49,25 @@ def image_scores(
     their noise adds nothing in expectation (dormant_score.py).
     """
     assert state.slow is not None and tracking.slow is not None
-    masks = masks_of(shape, widths)
+    units = used(shape, widths)
     layers = range(len(shape.hidden))
     zeros = [jnp.zeros(h.capacity) for h in shape.hidden]
     none = [jnp.zeros(shape.bud) for _ in layers]
     gains, variances, costs, changes = list(zeros), list(zeros), list(zeros), list(zeros)
     buds, bud_variances = list(none), list(none)
     etas = {}
-    for wire in consumers(shape):
+    for wire in standing(shape):
         pair = state.factors.maps[wire.name]
         first, other = state.slow.averages[wire.name]
         view = dormant_score.consumer(tracking.settings, pair, first)
         etas[wire.name] = dormant_score.eta(view, other)
-        groups = jnp.asarray(feature_rows(wire))
+        groups = jnp.asarray(np.concatenate([wire.groups(source) for source in wire.sources]))
         # What only one of the two averages has seen has no product of two yet.
         seen = jnp.min(state.slow.ages[wire.name], axis=0)[groups[:, 0]] > 0
         gain = jnp.where(seen, dormant_score.dormant_gain(view, groups, other), 0.0)
         kernel = joined(wire, params[wire.name])
         removal = dormant_score.removal(view, kernel, groups, other)
-        outputs = jnp.sum(jnp.asarray(masks.columns(wire)))
+        outputs = jnp.sum(jnp.asarray(units[wire.target.name]))
         variance = dormant_score.gain_error(view, groups, other, outputs) ** 2
         start = 0
         for source in wire.sources:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from senn_cli.nets.architecture import Activation, Layer, next_capacity
+from senn_cli.nets.architecture import Activation, CapacityRule, Layer
 from senn_cli.nets.mlp import MlpArchitecture
 
 
@@ -76,18 +76,6 @@ class PruneNeuron:
 
 
 Edit = AddNeurons | InsertLayer | EnlargeCapacity | PruneNeuron
-
-
-@dataclass(frozen=True)
-class CapacityRule:
-    """How much room a layer gets: multiples of `multiple`, `growth` (a share) more each time."""
-
-    multiple: int
-    growth: float
-
-    def room(self, width: int, capacity: int = 0) -> int:
-        """The capacity for `width` neurons, where `capacity` is there already."""
-        return next_capacity(width, capacity, multiple=self.multiple, growth=self.growth)
 
 
 def floored(kernel: np.ndarray, floor: float) -> np.ndarray:

@@ -20,7 +20,7 @@ from senn_cli.engine.metric import Metric
 from senn_cli.engine.objective import Task
 from senn_cli.growth import objective, score
 from senn_cli.nets.mlp import MlpArchitecture
-from senn_cli.nets.mlp_flax import Parameters
+from senn_cli.nets.registry import Parameters
 
 POINTS = 81
 """Locations and scales in a landscape, each."""

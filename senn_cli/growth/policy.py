@@ -17,7 +17,7 @@ from senn_cli.engine.arrays import Arrays
 from senn_cli.growth.conv_edits import ConvEdit
 from senn_cli.growth.edits import Edit
 from senn_cli.nets.mlp import MlpArchitecture
-from senn_cli.nets.mlp_flax import Parameters
+from senn_cli.nets.registry import Parameters
 
 
 @dataclass(frozen=True)

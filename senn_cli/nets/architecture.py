@@ -38,3 +38,15 @@ def next_capacity(width: int, capacity: int, *, multiple: int, growth: float) ->
     """
     wanted = max(width, int(capacity * (1 + growth))) if width > capacity else capacity
     return -(-wanted // multiple) * multiple
+
+
+@dataclass(frozen=True)
+class CapacityRule:
+    """How much room a layer gets: multiples of `multiple`, `growth` (a share) more each time."""
+
+    multiple: int
+    growth: float
+
+    def room(self, width: int, capacity: int = 0) -> int:
+        """The capacity for `width` neurons, where `capacity` is there already."""
+        return next_capacity(width, capacity, multiple=self.multiple, growth=self.growth)

@@ -18,13 +18,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.features import ArrayTree, Feature, Map, Source, hidden_feature, readers
+from senn_cli.nets.features import (
+    ArrayTree,
+    Feature,
+    Map,
+    Source,
+    hidden_feature,
+    readers,
+    used_units,
+)
+from senn_cli.nets.graph import written
+from senn_cli.nets.registry import Graph, Kind, Parameters, Shifts, Signals, Used, register
 from senn_cli.randomness import numpy_generator
+from senn_cli.spec import Spec
+from senn_cli.spec.network import DenseNetSpec
+
+if TYPE_CHECKING:
+    import jax
+    from jax.typing import DTypeLike
 
 Pool = Literal["max3s2", "max2s2", "mean2s2"]
 """Pooling after every block: maximum or mean, over 3x3 or 2x2 positions, stride 2, SAME."""
@@ -183,6 +199,10 @@ class DenseArchitecture:
         """The architecture with the layers of every block."""
         return replace(self, blocks=tuple(map(tuple, blocks)))
 
+    def bare(self) -> DenseArchitecture:
+        """The architecture without buds."""
+        return replace(self, bud=0) if self.bud else self
+
     def with_inserted(self, index: int, layer: Layer) -> DenseArchitecture:
         """The architecture with `layer` put before hidden layer `index`, in the same block."""
         block, number = self.place(index)
@@ -248,6 +268,16 @@ class Masks(NamedTuple):
         """Channels in use, a hidden layer each; for masks on the host."""
         return tuple(int(np.sum(used)) for used in self.layers)
 
+    def used(self, architecture: DenseArchitecture) -> dict[str, Any]:
+        """The same by the names of features."""
+        found = used_units(architecture)
+        for feature in architecture.features:
+            if feature.role == "hidden":
+                found[feature.name] = self.layers[feature.index]
+            elif feature.role == "bud" and self.buds:
+                found[feature.name] = self.buds[feature.index]
+        return found
+
     def of(self, source: Source) -> Any:
         """Which channels of `source` are in use, bool `(channels,)`."""
         if source.feature.role == "data":
@@ -275,7 +305,12 @@ def initial_masks(architecture: DenseArchitecture) -> Masks:
 
 
 def draw_channels(
-    wire: Map, masks: Masks, channels: Iterable[int], seed: int, purpose: str, step: int
+    wire: Map,
+    used: Mapping[str, np.ndarray],
+    channels: Iterable[int],
+    seed: int,
+    purpose: str,
+    step: int,
 ) -> dict[str, np.ndarray]:
     """Input weights of k `channels` of a convolution, drawn anew from the initial distribution.
 
@@ -283,21 +318,21 @@ def draw_channels(
 
     Args:
       wire: the map that yields the channels.
-      masks: what is in use; weights on other input channels are zero.
+      used: what is in use of every feature; weights on other input channels are zero.
       seed, purpose, step: what the draws are a function of, besides map and channel.
 
     Returns:
       For every source float32 `(3, 3, n_in, k)`.
     """
-    used = np.concatenate([np.asarray(masks.of(source), bool) for source in wire.sources])
-    count = int(used.sum())
+    read = np.concatenate([np.asarray(used[source.feature.name], bool) for source in wire.sources])
+    count = int(read.sum())
     drawn = []
     for channel in channels:
         rng = numpy_generator(seed, f"{purpose} {wire.name} {channel}", step)
-        full = np.zeros((len(used), 3, 3), np.float32)
-        full[used] = rng.standard_normal((count, 3, 3)) / np.sqrt(TAPS * count)
+        full = np.zeros((len(read), 3, 3), np.float32)
+        full[read] = rng.standard_normal((count, 3, 3)) / np.sqrt(TAPS * count)
         drawn.append(full)
-    kernel = np.stack(drawn).transpose(2, 3, 1, 0) if drawn else np.zeros((3, 3, len(used), 0))
+    kernel = np.stack(drawn).transpose(2, 3, 1, 0) if drawn else np.zeros((3, 3, len(read), 0))
     return split_sources(wire, kernel.astype(np.float32))
 
 
@@ -309,55 +344,56 @@ def split_sources(wire: Map, kernel: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def initial_parameters(
-    architecture: DenseArchitecture, seed: int, masks: Masks | None = None
-) -> Tree:
+    architecture: DenseArchitecture, seed: int, used: Mapping[str, np.ndarray] | None = None
+) -> ArrayTree:
     """Parameters of `architecture` at its capacity.
 
     Kernels are LeCun normal over what is in use, the head's bias is zero.
 
     Args:
-      masks: what is in use; by default the first `width` channels of every layer.
+      used: what is in use; by default the first `width` channels of every layer.
     """
-    masks = initial_masks(architecture) if masks is None else masks
-    params: Tree = {}
+    used = used_units(architecture) if used is None else used
+    params: ArrayTree = {}
     for wire in architecture.maps:
         if wire.target.role != "outputs":
             channels = range(wire.target.capacity)
-            params[wire.name] = draw_channels(wire, masks, channels, seed, "initial", 0)
+            params[wire.name] = draw_channels(wire, used, channels, seed, "initial", 0)
             continue
         (source,) = wire.sources
-        used = np.asarray(masks.of(source), bool)
+        read = np.asarray(used[source.feature.name], bool)
         rng = numpy_generator(seed, "initial head", 0)
         kernel = np.zeros((source.feature.capacity, wire.target.capacity), np.float32)
-        count = int(used.sum())
-        kernel[used] = rng.standard_normal((count, wire.target.capacity)) / np.sqrt(count)
+        count = int(read.sum())
+        kernel[read] = rng.standard_normal((count, wire.target.capacity)) / np.sqrt(count)
         params["head"] = {"kernel": kernel, "bias": np.zeros(wire.target.capacity, np.float32)}
     return params
 
 
 def redraw(
-    params: Tree,
+    params: ArrayTree,
     architecture: DenseArchitecture,
-    masks: Masks,
-    chosen: Masks,
+    used: Mapping[str, np.ndarray],
+    chosen: Mapping[str, np.ndarray],
     seed: int,
     step: int,
-) -> Tree:
+) -> ArrayTree:
     """Parameters with the input weights of `chosen` dormant channels drawn anew.
 
     The function is unchanged. The draws depend on (seed, step, map, channel), not on capacity.
 
     Args:
+      used: what is in use of every feature.
       chosen: which channels of layers and buds; those in use are left as they are.
     """
     result = dict(params)
     for wire in architecture.maps:
         if wire.target.role == "outputs":
             continue
-        picked = np.asarray(chosen.columns(wire), bool) & ~np.asarray(masks.columns(wire), bool)
-        where = np.flatnonzero(picked)
+        picked = np.asarray(chosen[wire.target.name], bool)
+        where = np.flatnonzero(picked & ~np.asarray(used[wire.target.name], bool))
         if len(where):
-            new = draw_channels(wire, masks, where, seed, "redraw", step)
+            new = draw_channels(wire, used, where, seed, "redraw", step)
             result[wire.name] = with_columns(params[wire.name], where, new)
     return result
 
@@ -371,3 +407,138 @@ def with_columns(
         result[leaf] = kernel.copy()
         result[leaf][..., where] = new[leaf]
     return result
+
+
+CHANNELS = 4
+"""Channels allocated for each one in use at the start, where anything grows."""
+
+
+class Dense(Kind[DenseArchitecture]):
+    """Convolutional DenseNets."""
+
+    name = "densenet"
+    unit = "channel"
+    layers = "blocks"
+    block = 250  # activations are far larger
+    sample = 512
+    one_by_one = True  # in a loop, XLA computes convolutions by its slow reference code
+
+    def from_json(self, value: Mapping[str, Any]) -> DenseArchitecture:
+        """As of `Kind`."""
+        return DenseArchitecture.from_json(value)
+
+    def start(
+        self, spec: Spec, example: tuple[int, ...], outputs: int, platform: str
+    ) -> DenseArchitecture:
+        """As of `Kind`."""
+        network = spec.network
+        assert isinstance(network, DenseNetSpec)
+        blocks = tuple(
+            tuple(Layer(width, room(spec, width), network.activation) for width in block)
+            for block in network.blocks
+        )
+        return DenseArchitecture(image_of(example), outputs, blocks, bud_of(spec), network.pool)
+
+    def for_data(
+        self, architecture: DenseArchitecture, example: tuple[int, ...], outputs: int
+    ) -> DenseArchitecture:
+        """As of `Kind`."""
+        return replace(architecture, image=image_of(example), outputs=outputs)
+
+    def misfit(self, example: tuple[int, ...]) -> str | None:
+        """As of `Kind`."""
+        if len(example) in (2, 3):
+            return None
+        return "needs images, height x width or height x width x channels"
+
+    def compute(self, spec: Spec) -> str:
+        """As of `Kind`."""
+        assert isinstance(spec.network, DenseNetSpec)
+        return spec.network.compute
+
+    def initial_parameters(self, architecture: DenseArchitecture, seed: int) -> ArrayTree:
+        """As of `Kind`."""
+        return initial_parameters(architecture, seed)
+
+    def apply(
+        self,
+        shape: DenseArchitecture,
+        params: Parameters,
+        x: jax.Array,
+        used: Used,
+        shifts: Shifts | None = None,
+        *,
+        compute_dtype: DTypeLike | None = None,
+    ) -> Signals:
+        """As of `Kind`."""
+        from senn_cli.nets import densenet_flax
+
+        return densenet_flax.apply(shape, params, x, used, shifts, compute_dtype=compute_dtype)
+
+    def graph(
+        self, architecture: DenseArchitecture, params: ArrayTree, graph: Graph, x: str, output: str
+    ) -> None:
+        """As of `Kind`."""
+        shape = graph.constant("image", [-1, *architecture.image], np.int64)
+        values = {
+            "image": graph.add("Transpose", graph.add("Reshape", x, shape), perm=[0, 3, 1, 2])
+        }
+        area = architecture.image[:2]
+        for wire in architecture.maps:
+            read = [values[source.feature.name] for source in wire.sources]
+            if wire.target.role == "outputs":
+                mean = graph.add("ReduceMean", read[0], axes=[2, 3], keepdims=0)
+                kernel = graph.constant("head.kernel", params["head"]["kernel"])
+                bias = graph.constant("head.bias", params["head"]["bias"])
+                graph.add("Add", graph.add("MatMul", mean, kernel), bias, output=output)
+                return
+            whole = np.concatenate([params[wire.name][s.leaf] for s in wire.sources], axis=2)
+            kernel = graph.constant(f"{wire.name}.kernel", whole.transpose(3, 2, 0, 1))
+            joint = graph.add("Concat", *read, axis=1) if len(read) > 1 else read[0]
+            z = graph.add("Conv", joint, kernel, kernel_shape=[3, 3], pads=[1, 1, 1, 1])
+            h = written(graph, wire.target, params, z)
+            block, number = architecture.place(wire.target.index)
+            if number == len(architecture.blocks[block]) - 1:
+                h, area = _pooled(graph, architecture.pool, h, area)
+            values[wire.target.name] = h
+
+
+def image_of(example: tuple[int, ...]) -> tuple[int, int, int]:
+    """Height, width and channels of an image `(H, W)` or `(H, W, C)`."""
+    height, width, channels = (*example, 1)[:3]
+    return height, width, channels
+
+
+def room(spec: Spec, width: int) -> int:
+    """Channels allocated at the start for a layer with `width` in use."""
+    assert isinstance(spec.network, DenseNetSpec)
+    if not (spec.grows and spec.expansion.width.enabled):
+        return width
+    initial = spec.network.capacity.initial
+    return CHANNELS * width if initial is None else max(width, initial)
+
+
+def bud_of(spec: Spec) -> int:
+    """Channels of the buds."""
+    assert isinstance(spec.network, DenseNetSpec)
+    if not (spec.grows and spec.expansion.depth.enabled):
+        return 0
+    if spec.network.bud is not None:
+        return spec.network.bud
+    return max(1, room(spec, spec.network.hidden[0]) // 2)
+
+
+def _pooled(graph: Graph, pool: str, x: str, sizes: tuple[int, int]) -> tuple[str, tuple[int, int]]:
+    """Pooling with stride 2 and SAME padding, and the height and width after it."""
+    window = 3 if pool == "max3s2" else 2
+    halves = (-(-sizes[0] // 2), -(-sizes[1] // 2))
+    rooms = [
+        max(2 * (half - 1) + window - size, 0) for half, size in zip(halves, sizes, strict=True)
+    ]
+    pads = [*(room // 2 for room in rooms), *(room - room // 2 for room in rooms)]
+    operator = "AveragePool" if pool == "mean2s2" else "MaxPool"  # neither counts the padding
+    made = graph.add(operator, x, kernel_shape=[window] * 2, strides=[2, 2], pads=pads)
+    return made, halves
+
+
+register(Dense())

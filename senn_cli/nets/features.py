@@ -215,8 +215,14 @@ class Architecture(Protocol):
     def with_blocks(self, blocks: Sequence[Sequence[Layer]]) -> Self:
         """The architecture with other hidden layers; see `blocks`."""
 
+    def with_inserted(self, index: int, layer: Layer) -> Self:
+        """The architecture with `layer` as hidden layer `index`, before the one that was there."""
+
+    def bare(self) -> Self:
+        """The architecture without buds, which no output depends on."""
+
     def to_json(self) -> dict[str, Any]:
-        """A mapping of plain values."""
+        """A mapping of plain values, among them its `kind`."""
 
 
 def present(feature: Feature) -> int:
@@ -307,3 +313,60 @@ def split(m: Map, weights: Any) -> dict[str, Any]:
         leaves[source.leaf] = kernel[..., first : first + source.rows, :]
         first += source.rows
     return leaves
+
+
+def trained(architecture: Architecture, units: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Which parameters are trained, bool, broadcastable to each of them.
+
+    A weight is where both its ends are in use: dormant units keep their input weights as drawn, and
+    the zero weights that read what is not in use stay zero.
+
+    Args:
+      units: what is in use of every feature by its name; of NumPy or JAX.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for m in architecture.maps:
+        columns = units[m.target.name]
+        found[m.name] = {
+            s.leaf: (rows.repeat(s.size) if s.size > 1 else rows)[:, None] & columns[None, :]
+            for s in m.sources
+            for rows in [units[s.feature.name]]
+        }
+        if m.bias:
+            found[m.name]["bias"] = columns
+        if m.target.coefficients is not None:
+            found[m.target.coefficients] = {"coefficients": columns}
+    return found
+
+
+def without_buds(architecture: Architecture, params: Mapping[str, Mapping[str, Any]]) -> Any:
+    """The parameters that `architecture.bare()` has."""
+    return {
+        part: {leaf: params[part][leaf] for leaf in leaves}
+        for part, leaves in leaf_shapes(architecture.bare()).items()
+    }
+
+
+def with_buds(tree: Mapping[str, Mapping[str, Any]], params: Mapping[str, Any], zeros: Any) -> Any:
+    """A tree of the parameters' structure, zero where `tree` has nothing: at buds.
+
+    Args:
+      zeros: makes zeros like an array, of NumPy or JAX.
+    """
+    return {
+        part: {
+            leaf: found if (found := tree.get(part, {}).get(leaf)) is not None else zeros(array)
+            for leaf, array in leaves.items()
+        }
+        for part, leaves in params.items()
+    }
+
+
+def leaf_shapes(architecture: Architecture) -> dict[str, dict[str, tuple[int, ...]]]:
+    """The shape of every parameter at capacity: those of maps and of rational activations."""
+    found: dict[str, dict[str, tuple[int, ...]]] = {}
+    for m in architecture.maps:
+        found[m.name] = m.shapes()
+        if m.target.coefficients is not None:
+            found[m.target.coefficients] = {"coefficients": (3, m.target.capacity)}
+    return found

@@ -1,31 +1,28 @@
-"""Architectures of every kind: which there are, and how each is read back and begins. No JAX."""
+"""Names of `registry` from before it was; they go as soon as nothing imports them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
-from senn_cli.nets import densenet, mlp
+from senn_cli.nets import registry
 from senn_cli.nets.densenet import DenseArchitecture
-from senn_cli.nets.features import ArrayTree
+from senn_cli.nets.features import Architecture, ArrayTree
 from senn_cli.nets.mlp import MlpArchitecture
 
 AnyArchitecture = MlpArchitecture | DenseArchitecture
 
 
 def architecture_from_json(value: Mapping[str, Any]) -> AnyArchitecture:
-    """The architecture that its `to_json` described; ValueError or KeyError if it is none."""
-    match value["kind"]:
-        case "mlp":
-            return MlpArchitecture.from_json(value)
-        case "densenet":
-            return DenseArchitecture.from_json(value)
-        case other:
-            raise ValueError(f"unknown kind of network {other!r}, expected mlp or densenet")
+    """As of `registry`."""
+    return cast(AnyArchitecture, registry.architecture_from_json(value))
 
 
 def initial_parameters(architecture: AnyArchitecture, seed: int) -> ArrayTree:
-    """Parameters of `architecture` at its capacity, a function of seed and widths alone."""
-    if isinstance(architecture, DenseArchitecture):
-        return densenet.initial_parameters(architecture, seed)
-    return mlp.initial_parameters(architecture, seed)
+    """As of `registry`."""
+    return registry.initial_parameters(architecture, seed)
+
+
+def known(architecture: Architecture) -> AnyArchitecture:
+    """The same architecture, said to be of one of the two kinds."""
+    return cast(AnyArchitecture, architecture)

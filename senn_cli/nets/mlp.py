@@ -5,16 +5,28 @@ Initial weights are a function of the seed and of the widths in use, never of th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from senn_cli.nets.architecture import Activation, Layer
+from senn_cli.nets.architecture import Activation, CapacityRule, Layer
 from senn_cli.nets.features import ArrayTree, Feature, Map, Source
+from senn_cli.nets.graph import written
+from senn_cli.nets.registry import Graph, Kind, Parameters, Shifts, Signals, Used, register
 from senn_cli.randomness import numpy_generator
+from senn_cli.spec import Spec
+from senn_cli.spec.network import NetworkSpec
+
+if TYPE_CHECKING:
+    import jax
+    from jax.typing import DTypeLike
+
+AUTO_MULTIPLE = {"cpu": 8, "gpu": 64}
+"""What `capacity.multiple: auto` is: small on a CPU, where spare neurons cost time."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +121,14 @@ class MlpArchitecture:
         (hidden,) = blocks
         return replace(self, hidden=tuple(hidden))
 
+    def with_inserted(self, index: int, layer: Layer) -> MlpArchitecture:
+        """The architecture with `layer` within map `index`."""
+        return replace(self, hidden=(*self.hidden[:index], layer, *self.hidden[index:]))
+
+    def bare(self) -> MlpArchitecture:
+        """The architecture itself: it has no buds."""
+        return self
+
     def to_json(self) -> dict[str, Any]:
         """A mapping of plain values, read back by `from_json`."""
         hidden = [
@@ -166,3 +186,77 @@ def initial_parameters(architecture: MlpArchitecture, seed: int) -> ArrayTree:
             padded = np.pad(coefficients, ((0, 0), room[1]))
             params[f"activation_{index}"] = {"coefficients": padded}
     return params
+
+
+class Mlp(Kind[MlpArchitecture]):
+    """Fully connected networks."""
+
+    name = "mlp"
+
+    def from_json(self, value: Mapping[str, Any]) -> MlpArchitecture:
+        """As of `Kind`."""
+        return MlpArchitecture.from_json(value)
+
+    def start(
+        self, spec: Spec, example: tuple[int, ...], outputs: int, platform: str
+    ) -> MlpArchitecture:
+        """As of `Kind`."""
+        network = spec.network
+        assert isinstance(network, NetworkSpec)
+        rule = self.capacity_rule(spec, platform)
+        capacities = network.capacity.initial or [rule.room(width) for width in network.hidden]
+        layers = tuple(
+            Layer(width, capacity, network.activation)
+            for width, capacity in zip(network.hidden, capacities, strict=True)
+        )
+        return MlpArchitecture(math.prod(example), outputs, layers)
+
+    def for_data(
+        self, architecture: MlpArchitecture, example: tuple[int, ...], outputs: int
+    ) -> MlpArchitecture:
+        """As of `Kind`."""
+        return replace(architecture, inputs=math.prod(example), outputs=outputs)
+
+    def capacity_rule(self, spec: Spec, platform: str) -> CapacityRule:
+        """As of `Kind`: multiples of 8 on a CPU, of 64 on a GPU by default."""
+        assert isinstance(spec.network, NetworkSpec)
+        multiple = spec.network.capacity.multiple
+        if multiple == "auto":
+            multiple = AUTO_MULTIPLE["cpu" if platform == "cpu" else "gpu"]
+        return CapacityRule(multiple, spec.network.capacity.growth)
+
+    def initial_parameters(self, architecture: MlpArchitecture, seed: int) -> ArrayTree:
+        """As of `Kind`."""
+        return initial_parameters(architecture, seed)
+
+    def apply(
+        self,
+        shape: MlpArchitecture,
+        params: Parameters,
+        x: jax.Array,
+        used: Used,
+        shifts: Shifts | None = None,
+        *,
+        compute_dtype: DTypeLike | None = None,
+    ) -> Signals:
+        """As of `Kind`."""
+        from senn_cli.nets import mlp_flax
+
+        return mlp_flax.apply(shape, params, x, used, shifts, compute_dtype=compute_dtype)
+
+    def graph(
+        self, architecture: MlpArchitecture, params: ArrayTree, graph: Graph, x: str, output: str
+    ) -> None:
+        """As of `Kind`."""
+        for m in architecture.maps:
+            product = graph.add(
+                "MatMul", x, graph.constant(f"{m.name}.kernel", params[m.name]["kernel"])
+            )
+            last = m.target.role == "outputs"
+            bias = graph.constant(f"{m.name}.bias", params[m.name]["bias"])
+            x = graph.add("Add", product, bias, output=output if last else "")
+            if not last:
+                x = written(graph, m.target, params, x)
+
+
+register(Mlp())

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from senn_cli.errors import MISFORMED, RunError, UsageError
-from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json, initial_parameters
+from senn_cli.nets.features import Architecture
+from senn_cli.nets.registry import architecture_from_json, initial_parameters
 from senn_cli.runs import layout
 from senn_cli.runs.checkpoints import CheckpointStore
 from senn_cli.runs.document import read_document
@@ -80,7 +81,7 @@ def _checkpoint(path: Path, run: Path) -> Place:
     return Place(path, run, int(path.name))
 
 
-def read_network(place: Place) -> tuple[AnyArchitecture, dict[str, dict[str, NDArray[Any]]]]:
+def read_network(place: Place) -> tuple[Architecture, dict[str, dict[str, NDArray[Any]]]]:
     """The architecture and parameters at a place, at capacity.
 
     Raises:
@@ -102,7 +103,7 @@ def read_network(place: Place) -> tuple[AnyArchitecture, dict[str, dict[str, NDA
     return architecture, params
 
 
-def checkpoint_arrays(place: Place, architecture: AnyArchitecture) -> dict[str, NDArray[Any]]:
+def checkpoint_arrays(place: Place, architecture: Architecture) -> dict[str, NDArray[Any]]:
     """All arrays of a checkpoint by name, whatever optimizer it is of; every checksum is compared.
 
     Raises:

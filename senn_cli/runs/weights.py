@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from senn_cli.errors import MISFORMED, RunError
-from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json, initial_parameters
+from senn_cli.nets.features import Architecture
+from senn_cli.nets.registry import architecture_from_json, initial_parameters
 from senn_cli.runs.arrays import (
     ArraysError,
     digest,
@@ -31,7 +32,7 @@ AGAIN = (
 """What to do about damaged weights."""
 
 
-def save_weights(path: Path, architecture: AnyArchitecture, params: Any) -> None:
+def save_weights(path: Path, architecture: Architecture, params: Any) -> None:
     """Writes `params` (NumPy arrays) to `path/arrays`, then the architecture beside them.
 
     The architecture is written last, with a checksum of every array, so that its presence says that
@@ -52,7 +53,7 @@ def save_weights(path: Path, architecture: AnyArchitecture, params: Any) -> None
         raise RunError(f"{path} cannot be written: {reason(error)}") from error
 
 
-def load_weights(path: Path) -> tuple[AnyArchitecture, Any]:
+def load_weights(path: Path) -> tuple[Architecture, Any]:
     """The architecture and parameters that `save_weights` wrote.
 
     Of weights that an older senn wrote, without checksums, names, shapes and types are checked.

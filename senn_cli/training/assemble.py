@@ -13,7 +13,7 @@ from senn_cli.curvature.tracked import TrackSettings
 from senn_cli.curvature.tracking import Tracking, make_track
 from senn_cli.data.dataset import Dataset
 from senn_cli.engine.arrays import Arrays, examples, inputs, on_device
-from senn_cli.engine.evaluate import BLOCK, make_evaluate
+from senn_cli.engine.evaluate import make_evaluate
 from senn_cli.engine.programs import Ledger, Program
 from senn_cli.growth.build import make_policy
 from senn_cli.growth.dormant import make_dormant
@@ -37,6 +37,9 @@ from senn_cli.training.plan import (
 from senn_cli.training.ready import require_ready
 from senn_cli.training.stepping import make_stepping
 from senn_cli.training.timetable import Timetable
+
+BLOCK = 4096
+"""Examples whose second moment is taken at a time."""
 
 TRACKED_DAMPING = 1e-3
 """Damping of tracked curvature where nothing else says it."""

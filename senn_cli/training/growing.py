@@ -19,8 +19,9 @@ from senn_cli.growth.conv_edits import (
     PruneChannel,
     RedrawChannels,
 )
-from senn_cli.growth.edits import CapacityRule, Edit, EnlargeCapacity, InsertLayer, PruneNeuron
+from senn_cli.growth.edits import Edit, EnlargeCapacity, InsertLayer, PruneNeuron
 from senn_cli.growth.policy import Decision, Policy, View
+from senn_cli.nets.architecture import CapacityRule
 from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.training.memory import GrowthMemory
 from senn_cli.training.network import Network, apply_edits, capacity_edits

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import jax
@@ -15,8 +14,9 @@ from senn_cli.curvature.tracking import Tracked, observe_step, preconditioned
 from senn_cli.engine.frozen import trained
 from senn_cli.engine.objective import Task, loss_and_gradient
 from senn_cli.nets.densenet import DenseArchitecture
-from senn_cli.nets.densenet_flax import apply, update_mask
-from senn_cli.nets.models import masks as masks_of
+from senn_cli.nets.features import trained as trained_of
+from senn_cli.nets.features import with_buds, without_buds
+from senn_cli.nets.registry import apply, used
 from senn_cli.training.optimizer import Optimizer, kl_scale
 from senn_cli.training.state import TrainState
 
@@ -36,25 +36,25 @@ def image_step(
 
     Buds contribute nothing to the outputs: the network is computed without them.
     """
-    masks = masks_of(shape, widths)
-    bare = replace(shape, bud=0)
+    units = used(shape, widths)
+    bare = shape.bare()
 
     def mean_loss(params: Any) -> jax.Array:
-        signals = apply(bare, params, x, masks, compute_dtype=optimizer.compute_dtype)
+        signals = apply(bare, params, x, units, compute_dtype=optimizer.compute_dtype)
         losses, _ = loss_and_gradient(task, signals.outputs, y)
         return jnp.mean(losses)
 
     with jax.default_matmul_precision(optimizer.precision):
-        loss, found = jax.value_and_grad(mean_loss)(without_buds(bare, state.params))
-    everything = with_buds(found, state.params)
+        loss, found = jax.value_and_grad(mean_loss)(without_buds(shape, state.params))
+    everything = with_buds(found, state.params, jnp.zeros_like)
 
     curvature = state.curvature
     if isinstance(curvature, Tracked) and optimizer.tracking is not None:
         curvature = observe_step(shape, optimizer.tracking, curvature, everything, state.step)
-    used = update_mask(shape, masks)
+    mask = trained_of(shape, units)
 
     def only_trained(tree: Any) -> Any:
-        tree = jax.tree.map(lambda u, a: jnp.where(u, a, 0), used, tree)
+        tree = jax.tree.map(lambda u, a: jnp.where(u, a, 0), mask, tree)
         return trained(tree, state.optimizer)
 
     gradient = direction = only_trained(everything)
@@ -71,25 +71,3 @@ def image_step(
     params = optax.apply_updates(state.params, updates)
     size = fisher.inner(updates, updates)
     return TrainState(state.step + 1, params, inner, curvature), loss, eta, size
-
-
-def without_buds(bare: DenseArchitecture, params: Any) -> Any:
-    """The parameters that a network without buds has."""
-    result = {}
-    for wire in bare.maps:
-        leaves = [source.leaf for source in wire.sources] + ["bias"] * (
-            wire.target.role == "outputs"
-        )
-        result[wire.name] = {leaf: params[wire.name][leaf] for leaf in leaves}
-    return result
-
-
-def with_buds(tree: Any, params: Any) -> Any:
-    """A tree of the parameters' structure, zero where `tree` has nothing: at buds."""
-    return {
-        name: {
-            leaf: tree.get(name, {}).get(leaf, jnp.zeros_like(array))
-            for leaf, array in leaves.items()
-        }
-        for name, leaves in params.items()
-    }

@@ -11,8 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from senn_cli.growth.dormant_settings import DormantSettings, settings_of
-from senn_cli.growth.edits import CapacityRule
-from senn_cli.nets.architecture import Layer
+from senn_cli.nets.architecture import CapacityRule, Layer
 from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture
 from senn_cli.nets.mlp import MlpArchitecture

@@ -15,8 +15,8 @@ from senn_cli.engine.arrays import Arrays, first_rows
 from senn_cli.engine.programs import Aborted, Ledger, Program
 from senn_cli.errors import DivergedError
 from senn_cli.growth.dormant import DormantChannels
-from senn_cli.growth.edits import CapacityRule
 from senn_cli.growth.policy import NoGrowth, Policy
+from senn_cli.nets.architecture import CapacityRule
 from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.randomness import key_data
 from senn_cli.training.ahead import compile_ahead

@@ -12,8 +12,9 @@ from senn_cli.curvature import kfac, tracking
 from senn_cli.curvature.kfac import KfacSettings
 from senn_cli.growth.carry import edit_curvature, edit_optimizer
 from senn_cli.growth.conv_carry import edit_images
-from senn_cli.growth.edits import AddNeurons, CapacityRule, EnlargeCapacity, edit_architecture
+from senn_cli.growth.edits import AddNeurons, EnlargeCapacity, edit_architecture
 from senn_cli.growth.surgery import edit_parameters
+from senn_cli.nets.architecture import CapacityRule
 from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.nets.features import ArrayTree
 from senn_cli.nets.kinds import AnyArchitecture

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from senn_cli.errors import MISFORMED, RunError, UsageError
-from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json
+from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json, known
 from senn_cli.runs import layout, rows
 from senn_cli.runs.checkpoints import CheckpointStore, newest_good
 from senn_cli.runs.directory import RunDirectory
@@ -227,7 +227,7 @@ def _of_weights(path: Path, kind: str) -> Origin:
     run = path.parent if (path.parent / "spec.yaml").is_file() else None
     summary = {} if run is None else RunDirectory.open(run).summary() or {}
     step = summary.get("weights_step", summary.get("steps"))
-    return _origin(path, run, step, "weights", architecture, arrays)
+    return _origin(path, run, step, "weights", known(architecture), arrays)
 
 
 def _origin(

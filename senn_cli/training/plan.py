@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 
 from senn_cli.data.dataset import Dataset
-from senn_cli.growth.edits import CapacityRule
-from senn_cli.nets.architecture import Layer
+from senn_cli.nets.architecture import CapacityRule, Layer
 from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture
 from senn_cli.nets.mlp import MlpArchitecture

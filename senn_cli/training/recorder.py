@@ -22,7 +22,7 @@ from senn_cli.errors import RunError
 from senn_cli.growth.build import INPUT_DAMPING
 from senn_cli.growth.landscape import grid, make_landscape, place_of, weights_at
 from senn_cli.nets.mlp import MlpArchitecture
-from senn_cli.nets.mlp_flax import Parameters, apply
+from senn_cli.nets.registry import Parameters, outputs
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.files import write_atomic
 from senn_cli.spec import Spec
@@ -176,7 +176,7 @@ class Recorder:
 def _outputs(
     shape: MlpArchitecture, params: Parameters, widths: jax.Array, x: jax.Array
 ) -> jax.Array:
-    return apply(shape, params, jnp.asarray(x), widths).outputs
+    return outputs(shape, params, jnp.asarray(x), widths)
 
 
 def _rejected(events: Sequence[Mapping[str, Any]]) -> list[Any]:

@@ -19,7 +19,7 @@ from senn_cli.engine.device import choose_device
 from senn_cli.engine.programs import Ledger
 from senn_cli.errors import DivergedError, InterruptedRun, UsageError
 from senn_cli.nets.densenet import DenseArchitecture
-from senn_cli.nets.kinds import AnyArchitecture
+from senn_cli.nets.features import Architecture
 from senn_cli.runs.directory import RunDirectory, how_to_go_on, require_free
 from senn_cli.runs.environment import environment
 from senn_cli.runs.lock import RunLock
@@ -53,7 +53,7 @@ class Run:
 
     path: Path
     summary: dict[str, Any]
-    architecture: AnyArchitecture
+    architecture: Architecture
     params: dict[str, dict[str, np.ndarray]]
 
 

@@ -8,7 +8,7 @@ import jax
 
 from senn_cli.curvature.kfac import KfacState
 from senn_cli.curvature.tracking import Tracked
-from senn_cli.nets.mlp_flax import Parameters
+from senn_cli.nets.registry import Parameters
 
 
 class TrainState(NamedTuple):

@@ -19,7 +19,7 @@ from senn_cli.engine.metric import output_form, sample_output_gradient
 from senn_cli.engine.objective import Task, loss_and_gradient
 from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.nets.kinds import AnyArchitecture
-from senn_cli.nets.mlp_flax import Parameters, Signals, apply
+from senn_cli.nets.registry import Parameters, Shifts, Signals, apply, outputs, used
 from senn_cli.randomness import wrap
 from senn_cli.spec.augment import StepSpec
 from senn_cli.training.image_step import image_step
@@ -67,17 +67,16 @@ def _step(
     """One step on the batch (x, y); returns the new state, mean loss, g^T d, and |update|^2."""
     if isinstance(shape, DenseArchitecture):
         return image_step(shape, task, optimizer, state, widths, x, y)
-    zeros = tuple(
-        jnp.zeros((x.shape[0], shape.map_capacity(i)[1]), x.dtype) for i in range(len(shape.maps))
-    )
+    units = used(shape, widths)
+    zeros = Shifts({m.name: jnp.zeros((x.shape[0], m.columns), x.dtype) for m in shape.maps})
 
-    def run(params: Parameters, shifts: tuple[jax.Array, ...]) -> tuple[jax.Array, Signals]:
-        signals = apply(shape, params, x, widths, shifts)
+    def run(params: Parameters, shifts: Shifts) -> tuple[jax.Array, Signals]:
+        signals = apply(shape, params, x, units, shifts)
         return signals.outputs, signals
 
-    outputs, push, signals = jax.linearize(run, state.params, zeros, has_aux=True)
+    yields, push, signals = jax.linearize(run, state.params, zeros, has_aux=True)
     pull = jax.linear_transpose(push, state.params, zeros)
-    losses, output_gradient = loss_and_gradient(task, outputs, y)
+    losses, output_gradient = loss_and_gradient(task, yields, y)
     loss = jnp.mean(losses)
     gradient, _ = pull(output_gradient / x.shape[0])
     gradient = trained(gradient, state.optimizer)
@@ -87,13 +86,13 @@ def _step(
         assert isinstance(curvature, KfacState)
         # Only what reaches the pre-activations is used of this pull-back: no per-example gradients
         # of weights ever exist.
-        _, sampled = pull(sample_output_gradient(optimizer.metric, outputs, key))
-        batch = kfac.batch_factors(shape, state.params, signals, sampled)
+        _, sampled = pull(sample_output_gradient(optimizer.metric, yields, key))
+        batch = kfac.batch_factors(shape, state.params, signals, sampled.pre)
         curvature = kfac.update(optimizer.solver, shape, curvature, batch, widths, input_factor)
-        direction = kfac.precondition(curvature, gradient)
+        direction = kfac.precondition(shape, curvature, gradient)
     elif isinstance(optimizer.solver, CgSettings):
         product = fisher.fisher_product(
-            lambda p: apply(shape, p, x, widths).outputs, state.params, optimizer.metric
+            lambda p: outputs(shape, p, x, widths), state.params, optimizer.metric
         )
         direction = fisher.natural_gradient(
             product,
@@ -105,7 +104,7 @@ def _step(
     direction = trained(direction, state.optimizer)
     eta = fisher.inner(gradient, direction)
     if optimizer.kl_clip is not None:
-        form = output_form(optimizer.metric, outputs, push(direction, zeros))
+        form = output_form(optimizer.metric, yields, push(direction, zeros))
         scale = kl_scale(form, jnp.asarray(optimizer.schedule(state.step)), optimizer.kl_clip)
         direction = jax.tree.map(lambda d: scale * d, direction)
     updates, inner = optimizer.transform.update(direction, state.optimizer, state.params)

@@ -17,7 +17,7 @@ from typing import Any
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.errors import RunError, UsageError
 from senn_cli.nets.densenet import DenseArchitecture
-from senn_cli.nets.kinds import AnyArchitecture
+from senn_cli.nets.features import Architecture
 from senn_cli.runs.directory import RunDirectory, require_free
 from senn_cli.runs.environment import environment
 from senn_cli.runs.files import write_atomic
@@ -46,7 +46,7 @@ class Imported:
     """
 
     path: Path
-    architecture: AnyArchitecture
+    architecture: Architecture
     arrays: tuple[Origin, ...]
     preprocessing: Preprocessing | None
     digest: str
@@ -91,7 +91,7 @@ def import_weights(weights: Path, mapping: Path | None, output: Path) -> Importe
 
 def _exported(
     file: WeightsFile,
-) -> tuple[AnyArchitecture, Tree, tuple[Origin, ...], Preprocessing]:
+) -> tuple[Architecture, Tree, tuple[Origin, ...], Preprocessing]:
     """The network in a file that `senn export --format safetensors` wrote."""
     if "senn" not in file.metadata:
         raise UsageError(
@@ -196,7 +196,7 @@ def _spec(found: Imported, weights: Path) -> str:
     return "".join(f"# {line}\n" for line in said) + dump_spec(spec)
 
 
-def _network(architecture: AnyArchitecture) -> dict[str, Any]:
+def _network(architecture: Architecture) -> dict[str, Any]:
     activations: Sequence[str] = [layer.activation for layer in architecture.hidden]
     first = {"activation": activations[0]} if activations else {}
     if isinstance(architecture, DenseArchitecture):

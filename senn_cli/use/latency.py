@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from senn_cli.nets.kinds import AnyArchitecture
+from senn_cli.nets.features import Architecture
 from senn_cli.nets.tables import compact
 
 REPEATS = 50
@@ -31,7 +31,7 @@ class Latency:
     padded: float
 
 
-def measure_latency(architecture: AnyArchitecture, params: Any) -> Latency:
+def measure_latency(architecture: Architecture, params: Any) -> Latency:
     """Times both networks, compiled and with inputs on the device, `REPEATS` times each, in turns.
 
     Args:
@@ -50,12 +50,12 @@ def measure_latency(architecture: AnyArchitecture, params: Any) -> Latency:
     return Latency(median(timed[0][1]), median(timed[1][1]))
 
 
-def _call(architecture: AnyArchitecture, params: Any) -> Callable[[], Any]:
+def _call(architecture: Architecture, params: Any) -> Callable[[], Any]:
     """Runs the network once; it has been compiled and warmed up."""
     import jax
     import jax.numpy as jnp
 
-    from senn_cli.nets.models import outputs
+    from senn_cli.nets.registry import outputs
 
     shape = architecture.shape()
     held = jax.device_put(

@@ -13,8 +13,10 @@ from senn_cli.curvature import kfac
 from senn_cli.curvature.kfac import Factors, KfacSettings, KfacState
 from senn_cli.curvature.kronecker import second_moment, spectrum
 from senn_cli.engine.metric import Metric, output_factor
+from senn_cli.nets.features import used_units
 from senn_cli.nets.mlp import MlpArchitecture
-from senn_cli.nets.mlp_flax import apply, with_constant
+from senn_cli.nets.mlp_flax import with_constant
+from senn_cli.nets.registry import Shifts, apply
 from tests.dense import (
     METRICS,
     Tree,
@@ -43,13 +45,11 @@ def factors_of(
     architecture: MlpArchitecture, params: Tree, x: Any, output_gradient: Any
 ) -> Factors:
     """One batch's factors for given gradients on the outputs."""
-    shape, widths = architecture.shape(), widths_of(architecture)
-    zeros = tuple(
-        jnp.zeros((len(x), architecture.map_capacity(i)[1])) for i in range(len(architecture.maps))
-    )
+    shape, used = architecture.shape(), used_units(architecture)
+    zeros = {m.name: jnp.zeros((len(x), m.columns)) for m in architecture.maps}
 
     def run(shifts: Any) -> Any:
-        signals = apply(shape, params, x, widths, shifts)
+        signals = apply(shape, params, x, used, Shifts(shifts))
         return signals.outputs, signals
 
     _, pull, signals = jax.vjp(run, zeros, has_aux=True)
@@ -104,7 +104,7 @@ def after_one_batch(
     state = kfac.initial_state(shape, jnp.float64)
     settings = KfacSettings(damping, 0.9, 1)
     state = kfac.update(settings, shape, state, batch, widths_of(architecture), input_factor)
-    return state, kfac.precondition(state, g)
+    return state, kfac.precondition(shape, state, g)
 
 
 def input_spectrum(x: np.ndarray) -> Any:
@@ -325,7 +325,7 @@ def test_a_vanishing_gradient_leaves_everything_finite_in_float32() -> None:
         def compute(batch: Factors, g: Tree) -> tuple[KfacState, Tree]:
             state = kfac.initial_state(shape)
             state = kfac.update(settings, shape, state, batch, widths, None)
-            return state, kfac.precondition(state, g)
+            return state, kfac.precondition(shape, state, g)
 
         state, found = compute(batch, random_like(params))
         for leaf in jax.tree.leaves((state.factors, found)):

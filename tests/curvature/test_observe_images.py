@@ -9,10 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from senn_cli.curvature.observe_images import ImageObservation, consumers, observe_images
+from senn_cli.curvature.observe_images import ImageObservation, observe_images
 from senn_cli.engine.objective import loss_and_gradient
 from senn_cli.nets.densenet import Masks
-from senn_cli.nets.densenet_flax import apply, feature_rows, joined
+from senn_cli.nets.features import joined, row_mask, standing
+from senn_cli.nets.registry import apply
 from tests import densenets
 
 pytestmark = pytest.mark.usefixtures("double")
@@ -32,13 +33,13 @@ def case() -> tuple[Any, Masks, np.ndarray, np.ndarray]:
 def look(case: Any, key: int = 0, stride: int = 1) -> ImageObservation:
     params, masks, x, y = case
     return observe_images(
-        NET.shape(), params, masks, jnp.asarray(x), jnp.asarray(y), jax.random.key(key),
+        NET.shape(), params, masks.used(NET), jnp.asarray(x), jnp.asarray(y), jax.random.key(key),
         "classification", "softmax", stride=stride,
     )  # fmt: skip
 
 
 def mean_loss(params: Any, masks: Masks, x: Any, y: Any) -> jax.Array:
-    outputs = apply(NET.shape(), params, x, masks).outputs
+    outputs = apply(NET.shape(), params, x, masks.used(NET)).outputs
     return jnp.mean(loss_and_gradient("classification", outputs, y)[0])
 
 
@@ -60,20 +61,19 @@ def test_gradients_of_dormant_rows_are_those_of_rows_in_use_with_zero_weights(ca
         mean_loss(zeroed, everything, x, y), mean_loss(params, masks, x, y), rtol=1e-12
     )
     expected = jax.grad(mean_loss)(zeroed, everything, jnp.asarray(x), jnp.asarray(y))
-    for wire in consumers(NET.shape()):
+    for wire in standing(NET.shape()):
         np.testing.assert_allclose(
             found[wire.name], joined(wire, expected[wire.name]), rtol=1e-9, atol=1e-12
         )
-        rows = feature_rows(wire)
-        used = np.concatenate([np.asarray(masks.of(source)) for source in wire.sources])
+        used = row_mask(wire, masks.used(NET))
         if not used.all():  # and there is something to score
-            assert np.abs(np.asarray(found[wire.name])[rows[~used]]).max() > 0
+            assert np.abs(np.asarray(found[wire.name])[~used]).max() > 0
 
 
 def test_input_factors_are_moments_of_patches(case: Any) -> None:
     params, masks, x, _ = case
-    found, signals = look(case).factors, apply(NET.shape(), params, jnp.asarray(x), masks)
-    for wire in consumers(NET.shape()):
+    found, signals = look(case).factors, apply(NET.shape(), params, jnp.asarray(x), masks.used(NET))
+    for wire in standing(NET.shape()):
         read = np.asarray(signals.inputs[wire.name])
         if wire.target.role == "outputs":
             rows = np.concatenate([np.ones((N, 1)), read], axis=1)
@@ -93,7 +93,7 @@ def test_input_factors_are_moments_of_patches(case: Any) -> None:
 
 def test_the_heads_gradient_factor_is_the_softmax_metric_on_average(case: Any) -> None:
     params, masks, x, _ = case
-    logits = np.asarray(apply(NET.shape(), params, jnp.asarray(x), masks).outputs)
+    logits = np.asarray(apply(NET.shape(), params, jnp.asarray(x), masks.used(NET)).outputs)
     p = np.exp(logits - logits.max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
     expected = np.mean([np.diag(q) - np.outer(q, q) for q in p], axis=0)
@@ -108,7 +108,14 @@ def test_the_heads_gradient_factor_is_the_softmax_metric_on_average(case: Any) -
 def look_at_head(case: Any, key: jax.Array) -> jax.Array:
     params, masks, x, y = case
     found = observe_images(
-        NET.shape(), params, masks, jnp.asarray(x), jnp.asarray(y), key, "classification", "softmax"
+        NET.shape(),
+        params,
+        masks.used(NET),
+        jnp.asarray(x),
+        jnp.asarray(y),
+        key,
+        "classification",
+        "softmax",
     )
     return found.factors["head"][1]
 
@@ -119,7 +126,7 @@ def test_sampled_positions_give_the_moments_on_average(case: Any) -> None:
 
     def sampled(key: jax.Array) -> jax.Array:
         found = observe_images(
-            NET.shape(), params, masks, jnp.asarray(x), jnp.asarray(y), key,
+            NET.shape(), params, masks.used(NET), jnp.asarray(x), jnp.asarray(y), key,
             "classification", "softmax", stride=2,
         )  # fmt: skip
         return found.factors["block_0/layer_0"][0]

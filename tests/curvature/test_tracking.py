@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from senn_cli.curvature.observe_images import consumers
 from senn_cli.curvature.tracked import TrackSettings, damped_moment
 from senn_cli.curvature.tracked import inverse as tracked_inverse
 from senn_cli.curvature.tracking import (
@@ -21,14 +20,12 @@ from senn_cli.curvature.tracking import (
     initial,
     make_track,
     sizes,
-    used_rows,
 )
 from senn_cli.engine.arrays import Arrays
 from senn_cli.nets.densenet import DenseArchitecture, initial_masks, initial_parameters
-from senn_cli.nets.densenet_flax import feature_rows
-from senn_cli.nets.features import map_named
+from senn_cli.nets.features import map_named, standing
 from senn_cli.randomness import key_data
-from tests.densenets import architecture, convolved, run, sigma
+from tests.densenets import architecture, convolved, run, sigma, unit_rows, used_rows
 
 NET = architecture((6, 6, 1), 3, [[(3, 4)], [(2, 4)]], bud=2, pool="mean2s2")
 PADDED = architecture((6, 6, 1), 3, [[(3, 6)], [(2, 5)]], bud=2, pool="mean2s2")
@@ -87,12 +84,12 @@ def test_sizes_and_rows_by_hand() -> None:
         "head": (1 + 4, 3),
     }
     wire = map_named(NET, "block_1/layer_0")
-    used, out = used_rows(wire, initial_masks(NET))
-    for channel, rows in enumerate(feature_rows(wire)):
+    used, out = used_rows(wire, NET)
+    for channel, rows in enumerate(unit_rows(wire)):
         assert used[rows].all() if channel < 3 else not used[rows].any()
         assert bud_rows(wire)[rows].all() if channel >= 4 else not bud_rows(wire)[rows].any()
     assert out.tolist() == [True, True, False, False]
-    used, out = used_rows(map_named(NET, "head"), initial_masks(NET))
+    used, out = used_rows(map_named(NET, "head"), NET)
     assert used.tolist() == [True, True, True, False, False] and out.all()
     assert not bud_rows(map_named(NET, "head")).any()
 
@@ -144,9 +141,9 @@ def test_looks_are_averaged_row_by_row(small: list[Tracked]) -> None:
 
 
 def test_inverses_are_those_of_the_damped_used_blocks(small: list[Tracked]) -> None:
-    for wire in consumers(NET):
+    for wire in standing(NET):
         pair = small[-1].factors.maps[wire.name]
-        masks = used_rows(wire, initial_masks(NET))
+        masks = used_rows(wire, NET)
         for side, mask in zip(pair, masks, strict=True):
             where = np.flatnonzero(mask)
             np.testing.assert_array_equal(side.used, mask)
@@ -164,10 +161,10 @@ def test_inverses_are_those_of_the_damped_used_blocks(small: list[Tracked]) -> N
 def test_padding_changes_no_factor_of_rows_in_use(small: list[Tracked]) -> None:
     wide = looked(PADDED, TRACKING, 1)[0]
     thin = small[0]
-    for mine, theirs in zip(consumers(NET), consumers(PADDED), strict=True):
+    for mine, theirs in zip(standing(NET), standing(PADDED), strict=True):
         places = []
         for wire in (mine, theirs):
-            groups, start, kept = feature_rows(wire), 0, []
+            groups, start, kept = unit_rows(wire), 0, []
             for source in wire.sources:
                 count = (
                     source.feature.capacity
@@ -199,7 +196,7 @@ def test_padding_changes_no_factor_of_rows_in_use(small: list[Tracked]) -> None:
 def test_looks_show_the_gradients_of_buds_alone(small: list[Tracked]) -> None:
     for number, state in enumerate(small):
         assert state.slow is not None
-        for wire in consumers(NET):
+        for wire in standing(NET):
             rows = bud_rows(wire)
             ages = state.slow.ages[wire.name]
             # Looks take turns, as steps do.

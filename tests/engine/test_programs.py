@@ -12,8 +12,8 @@ import pytest
 from senn_cli.engine.arrays import Arrays
 from senn_cli.engine.evaluate import make_evaluate
 from senn_cli.engine.programs import PHASES, Ledger, Program
-from senn_cli.growth.edits import AddNeurons, CapacityRule, EnlargeCapacity
-from senn_cli.nets.architecture import Layer
+from senn_cli.growth.edits import AddNeurons, EnlargeCapacity
+from senn_cli.nets.architecture import CapacityRule, Layer
 from senn_cli.nets.mlp import MlpArchitecture, draw_neurons, initial_parameters
 from senn_cli.randomness import key_data
 from senn_cli.spec.optimizer import NaturalGradientSpec

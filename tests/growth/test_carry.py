@@ -13,7 +13,6 @@ from senn_cli.curvature import kfac
 from senn_cli.growth.carry import edit_curvature, edit_optimizer, extended
 from senn_cli.growth.edits import (
     AddNeurons,
-    CapacityRule,
     Edit,
     EnlargeCapacity,
     InsertLayer,
@@ -22,6 +21,7 @@ from senn_cli.growth.edits import (
     floored,
 )
 from senn_cli.growth.surgery import edit_parameters
+from senn_cli.nets.architecture import CapacityRule
 from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, SgdSpec
 from senn_cli.training.network import apply_edits, new_network
 from senn_cli.training.optimizer import make_optimizer

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from senn_cli.curvature.observe_images import ImageObservation, consumers, observe_images
+from senn_cli.curvature.observe_images import ImageObservation, observe_images
 from senn_cli.curvature.slow import SlowGradient
 from senn_cli.curvature.tracked import Pair, Side, TrackSettings, TrackState
 from senn_cli.curvature.tracking import Tracked
@@ -32,9 +32,10 @@ from senn_cli.growth.conv_edits import (
     RedrawChannels,
     ReorderChannels,
 )
+from senn_cli.nets import features
 from senn_cli.nets.densenet import DenseArchitecture, initial_masks
-from senn_cli.nets.densenet_flax import update_mask
-from senn_cli.nets.features import Map
+from senn_cli.nets.features import Map, standing, used_units
+from senn_cli.nets.registry import used
 from senn_cli.training.state import TrainState
 from tests.densenets import Tree, architecture, architectures, random_parameters, run
 
@@ -175,7 +176,7 @@ def masked_rows(shape: DenseArchitecture, wire: Map) -> np.ndarray:
 
 def tracked_of(shape: DenseArchitecture, numbers: Numbers) -> Tracked:
     maps, averages, ages = {}, {}, {}
-    for wire in consumers(shape):
+    for wire in standing(shape):
         number, rows, columns = numbers.map_number(wire), numbers.rows(wire), numbers.columns(wire)
         out = np.arange(len(columns)) < wire.target.width
         maps[wire.name] = Pair(
@@ -188,7 +189,7 @@ def tracked_of(shape: DenseArchitecture, numbers: Numbers) -> Tracked:
 
 
 def trained(shape: DenseArchitecture) -> Tree:
-    return update_mask(shape, initial_masks(shape))
+    return features.trained(shape, used_units(shape))
 
 
 def state_of(shape: DenseArchitecture, numbers: Numbers) -> TrainState:
@@ -248,7 +249,7 @@ def names_of(shape: DenseArchitecture, numbers: Numbers) -> dict[int, tuple[set[
     """The numbers of rows and columns that every map has."""
     return {
         numbers.map_number(wire): (set(numbers.rows(wire)), set(numbers.columns(wire)))
-        for wire in consumers(shape)
+        for wire in standing(shape)
     }
 
 
@@ -271,7 +272,7 @@ def check_tracked(
     expected = tracked_of(shape, numbers)
     assert found.factors.maps.keys() == expected.factors.maps.keys()
     assert found.slow is not None and expected.slow is not None
-    for wire in consumers(shape):
+    for wire in standing(shape):
         name, number = wire.name, numbers.map_number(wire)
         rows, columns = numbers.rows(wire), numbers.columns(wire)
         old_rows, old_columns = before.get(number, (set(), set()))
@@ -437,7 +438,7 @@ class Looked:
     def state(self) -> Any:
         seen = self.look(self.net, self.params)
         maps, averages, ages = {}, {}, {}
-        for wire in consumers(self.net):
+        for wire in standing(self.net):
             a, s = map(np.asarray, seen.factors[wire.name])
             rows, columns = masked_rows(self.net, wire), np.arange(len(s)) < wire.target.width
 
@@ -461,10 +462,8 @@ def _widths(shape: DenseArchitecture) -> np.ndarray:
 
 
 def _observed(shape: Any, params: Any, widths: Any, x: Any, y: Any) -> ImageObservation:
-    from senn_cli.nets.models import masks
-
     return observe_images(
-        shape, params, masks(shape, widths), x, y, jax.random.key(0), "classification", "softmax",
+        shape, params, used(shape, widths), x, y, jax.random.key(0), "classification", "softmax",
         stride=1,
     )  # fmt: skip
 
@@ -495,7 +494,7 @@ def test_factors_and_gradients_are_what_the_edited_network_would_show(
     seen = looked.look(after, new.params)
     old_rows = sum(len(pair.a.ages) for pair in state.curvature.factors.maps.values())
     kept = 0
-    for wire in consumers(after):
+    for wire in standing(after):
         pair = new.curvature.factors.maps[wire.name]
         known = np.asarray(pair.a.ages) == 1
         kept += int(known.sum())

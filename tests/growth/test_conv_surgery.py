@@ -25,8 +25,7 @@ from senn_cli.growth.conv_surgery import (
 )
 from senn_cli.growth.dormant_score import compensation
 from senn_cli.nets.densenet import DenseArchitecture, Masks
-from senn_cli.nets.densenet_flax import feature_rows, update_mask
-from senn_cli.nets.features import map_named
+from senn_cli.nets.features import map_named, trained
 from tests.densenets import (
     Tree,
     architecture,
@@ -38,6 +37,7 @@ from tests.densenets import (
     run,
     scattered,
     sigma,
+    unit_rows,
 )
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -256,7 +256,7 @@ def test_a_pruned_copy_is_compensated_for_in_every_map_that_reads_it(layer: int)
         kernel[..., channel] = kernel[..., twin]
     shares = {}
     for wire, source in NET.readers(layer):
-        rows = feature_rows(wire)
+        rows = unit_rows(wire)
         first = 0
         for other in wire.sources[: wire.sources.index(source)]:
             first += other.feature.capacity
@@ -287,7 +287,7 @@ def test_the_best_compensation_leaves_what_the_schur_complement_says() -> None:
     image = x.reshape(5, 6, 6, 2)
     h = sigma("silu", z["block_0/layer_0"])
     a = np.concatenate([image, h, sigma("silu", z["block_0/bud_1"])], axis=3)
-    rows = feature_rows(wire)
+    rows = unit_rows(wire)
     used = np.zeros(9 * a.shape[3], bool)
     used[rows[np.concatenate([[True] * 2, masks.layers[0], [False] * 2])].ravel()] = True
     b = patches(a)
@@ -321,9 +321,9 @@ def moments(masks: Masks, seed: int = 0) -> Tree:
     """Positive on what is trained, zero elsewhere, as an optimizer keeps it."""
     rng = np.random.default_rng(seed)
     shapes = random_parameters(rng, NET, masks)
-    trained = update_mask(NET, masks)
+    before = trained(NET, masks.used(NET))
     return {
-        name: {leaf: (1 + rng.random(v.shape)) * trained[name][leaf] for leaf, v in leaves.items()}
+        name: {leaf: (1 + rng.random(v.shape)) * before[name][leaf] for leaf, v in leaves.items()}
         for name, leaves in shapes.items()
     }
 
@@ -335,10 +335,10 @@ def test_moments_move_with_their_weights(edit: ConvEdit, kind: Any) -> None:
     tree = moments(masks)
     after, wide = edit_architecture(NET, masks, edit)
     new = edit_moments(tree, NET, masks, edit, kind)
-    trained = update_mask(after, wide)
+    now = trained(after, wide.used(after))
     for name, leaves in new.items():
         for leaf, array in leaves.items():
-            assert not (array * ~trained[name][leaf]).any(), (name, leaf)
+            assert not (array * ~now[name][leaf]).any(), (name, leaf)
     kept, all_of = cut(tree, NET, masks), cut(new, after, wide)
     if not isinstance(edit, PromoteBud):
         for name, leaves in kept.items():

@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from senn_cli.curvature.observe_images import consumers
 from senn_cli.curvature.slow import SlowGradient
 from senn_cli.curvature.tracked import Pair, Side, TrackSettings, TrackState
 from senn_cli.curvature.tracking import (
@@ -18,7 +17,6 @@ from senn_cli.curvature.tracking import (
     initial,
     make_track,
     observe_step,
-    used_rows,
 )
 from senn_cli.engine.arrays import Arrays
 from senn_cli.engine.objective import loss_and_gradient
@@ -26,12 +24,11 @@ from senn_cli.growth.conv_carry import edit_images
 from senn_cli.growth.conv_edits import ConvEdit, EnlargeChannels, PromoteBud
 from senn_cli.growth.dormant_images import ImageScores, image_scores
 from senn_cli.nets.densenet import DenseArchitecture, initial_masks, initial_parameters
-from senn_cli.nets.densenet_flax import apply, feature_rows, joined
-from senn_cli.nets.features import Map
-from senn_cli.nets.models import masks as masks_of
+from senn_cli.nets.features import Map, joined, standing
+from senn_cli.nets.registry import outputs as outputs_of
 from senn_cli.randomness import key_data
 from senn_cli.training.state import TrainState
-from tests.densenets import architecture, random_parameters
+from tests.densenets import architecture, random_parameters, unit_rows, used_rows
 
 NET = architecture((5, 5, 1), 2, [[(2, 3), (1, 2)], [(2, 3)]], bud=1)
 # No moving average: the inverses below are those of the moments as they are.
@@ -59,8 +56,8 @@ class Case:
         self.params = random_parameters(rng, NET, initial_masks(NET))
         self.a, self.s, self.used, self.outputs = {}, {}, {}, {}
         self.gradients: dict[str, np.ndarray] = {}
-        for wire in consumers(NET):
-            used, outputs = used_rows(wire, initial_masks(NET))
+        for wire in standing(NET):
+            used, outputs = used_rows(wire, NET)
             n_a, n_s = len(used), len(outputs)
             self.a[wire.name] = np.diag(rng.uniform(0.5, 2, n_a)) if plain else spd(rng, n_a)
             self.s[wire.name] = spd(rng, n_s)
@@ -143,8 +140,8 @@ def test_scores_are_sums_of_dense_solves_over_the_maps_that_read(double: None, s
         what: [np.zeros(h.capacity) for h in NET.hidden] for what in ("gains", "costs", "changes")
     }
     buds = [np.zeros(NET.bud) for _ in NET.hidden]
-    for wire in consumers(NET):
-        groups, start = feature_rows(wire), 0
+    for wire in standing(NET):
+        groups, start = unit_rows(wire), 0
         for source in wire.sources:
             for channel in range(source.feature.capacity):
                 gain, cost, change = dense(case, wire, groups[start + channel])
@@ -261,7 +258,7 @@ class Seen:
 
 def _mean_gradient(shape: Any, params: Any, widths: Any, x: Any, y: Any) -> Any:
     def loss(params: Any) -> jax.Array:
-        outputs = apply(shape, params, x, masks_of(shape, widths)).outputs
+        outputs = outputs_of(shape, params, x, widths)
         return jnp.mean(loss_and_gradient("classification", outputs, y)[0])
 
     return jax.grad(loss)(params)

@@ -17,7 +17,7 @@ from senn_cli.growth import dormant_score
 from senn_cli.growth.compiled import Compiled
 from senn_cli.growth.dormant_mlp import DormantNeurons, gains
 from senn_cli.growth.dormant_score import Consumer
-from senn_cli.growth.edits import AddNeurons, CapacityRule, PruneNeuron, edit_architecture
+from senn_cli.growth.edits import AddNeurons, PruneNeuron, edit_architecture
 from senn_cli.growth.policy import Decision, Round, View
 from senn_cli.growth.reader import Reader, Shares, make_reader
 from senn_cli.growth.removal import PruneSettings
@@ -25,6 +25,7 @@ from senn_cli.growth.search import WidthSearch
 from senn_cli.growth.settings import SennSettings
 from senn_cli.growth.standing import Dice, StandingSettings, standing
 from senn_cli.growth.surgery import edit_parameters
+from senn_cli.nets.architecture import CapacityRule
 from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.training.network import capacity_edits
 from tests.leastsquares import fit, fitted

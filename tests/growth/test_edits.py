@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from senn_cli.growth.edits import (
     AddNeurons,
-    CapacityRule,
     EnlargeCapacity,
     InsertLayer,
     PruneNeuron,
@@ -17,7 +16,7 @@ from senn_cli.growth.edits import (
     edit_architecture,
     floored,
 )
-from senn_cli.nets.architecture import Layer
+from senn_cli.nets.architecture import CapacityRule, Layer
 
 
 @pytest.fixture(scope="module")

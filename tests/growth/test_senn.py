@@ -13,7 +13,6 @@ from senn_cli.engine.programs import Ledger
 from senn_cli.growth.compiled import ROOM, Compiled
 from senn_cli.growth.edits import (
     AddNeurons,
-    CapacityRule,
     EnlargeCapacity,
     InsertLayer,
     edit_architecture,
@@ -24,6 +23,7 @@ from senn_cli.growth.search import DepthSearch, WidthSearch
 from senn_cli.growth.senn import SennPolicy
 from senn_cli.growth.settings import SennSettings
 from senn_cli.growth.surgery import edit_parameters
+from senn_cli.nets.architecture import CapacityRule
 from senn_cli.training.network import capacity_edits
 from tests.views import view_of
 

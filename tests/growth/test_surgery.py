@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from senn_cli.growth.edits import (
     AddNeurons,
-    CapacityRule,
     Edit,
     EnlargeCapacity,
     InsertLayer,
@@ -18,8 +17,10 @@ from senn_cli.growth.edits import (
     floored,
 )
 from senn_cli.growth.surgery import edit_parameters, homogeneous
+from senn_cli.nets.architecture import CapacityRule
+from senn_cli.nets.features import used_units
 from senn_cli.nets.mlp import draw_neurons
-from senn_cli.nets.mlp_flax import apply
+from senn_cli.nets.registry import apply
 from senn_cli.spec.expansion import DepthSpec
 from senn_cli.training.network import capacity_edits
 
@@ -61,7 +62,7 @@ def test_the_reference_network_is_the_package_s(nets: Any) -> None:
     shape = nets.architecture(4, [(3, 5, "rational"), (2, 2, "silu"), (4, 6, "tanh")], 2)
     params = nets.draw(rng, shape, np.float32)
     x = rng.standard_normal((20, 4)).astype(np.float32)
-    signals = apply(shape.shape(), params, x, np.asarray(shape.widths))
+    signals = apply(shape.shape(), params, x, used_units(shape))
     np.testing.assert_allclose(
         signals.outputs, nets.run(shape, params, x).outputs, rtol=1e-5, atol=1e-5
     )

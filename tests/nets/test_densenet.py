@@ -13,17 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from senn_cli.nets.densenet import DenseArchitecture, Masks, Pool, initial_masks, initial_parameters
-from senn_cli.nets.densenet_flax import (
-    DenseNet,
-    Signals,
-    apply,
-    feature_rows,
-    joined,
-    pooled,
-    split,
-    update_mask,
-)
-from senn_cli.nets.features import map_named
+from senn_cli.nets.densenet_flax import DenseNet, apply, pooled
+from senn_cli.nets.features import joined, map_named, split, trained, used_units
+from senn_cli.nets.registry import Shifts, Signals
 from tests import densenets
 from tests.dense import close, double
 from tests.densenets import (
@@ -60,7 +52,7 @@ class Case:
 
 @partial(jax.jit, static_argnums=0)
 def signals(shape: DenseArchitecture, params: Tree, x: Any, masks: Masks) -> Signals:
-    return apply(shape, params, x, masks)
+    return apply(shape, params, x, masks.used(shape))
 
 
 def value(weights: Any, outputs: Any) -> Any:
@@ -69,7 +61,7 @@ def value(weights: Any, outputs: Any) -> Any:
 
 @partial(jax.jit, static_argnums=0)
 def gradient(shape: DenseArchitecture, params: Tree, x: Any, masks: Masks, w: Any) -> Tree:
-    return jax.grad(lambda p: value(w, apply(shape, p, x, masks).outputs))(params)
+    return jax.grad(lambda p: value(w, apply(shape, p, x, masks.used(shape)).outputs))(params)
 
 
 @partial(jax.jit, static_argnums=0)
@@ -77,10 +69,11 @@ def pulled(
     shape: DenseArchitecture, params: Tree, x: Any, masks: Masks, w: Any
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The loss's gradients with respect to pre-activations and activations of every map."""
-    z = {k: jnp.zeros_like(v) for k, v in apply(shape, params, x, masks).preactivations.items()}
+    used = masks.used(shape)
+    z = {k: jnp.zeros_like(v) for k, v in apply(shape, params, x, used).preactivations.items()}
     h = {k: v for k, v in z.items() if k != "head"}
     return jax.grad(
-        lambda s, p: value(w, apply(shape, params, x, masks, s, p).outputs), argnums=(0, 1)
+        lambda s, p: value(w, apply(shape, params, x, used, Shifts(s, p)).outputs), argnums=(0, 1)
     )(z, h)
 
 
@@ -206,20 +199,18 @@ def test_joined_rows_and_their_features() -> None:
     for wire in NET.maps:
         matrix = joined(wire, jax.tree.map(jnp.asarray, case.params[wire.name]))
         close(split(wire, matrix), case.params[wire.name], 0.0)
-        rows, first = feature_rows(wire), 0
         for source in wire.sources:
+            rows = wire.groups(source)
             kernel = case.params[wire.name][source.leaf].reshape(
                 -1, source.feature.capacity, wire.target.capacity
             )
             for c in range(source.feature.capacity):
-                np.testing.assert_array_equal(matrix[rows[first + c]], kernel[:, c])
-            first += source.feature.capacity
-        assert len(rows) == first
+                np.testing.assert_array_equal(matrix[rows[c]], kernel[:, c])
 
 
 def test_what_is_trained_is_what_is_in_use_at_both_ends() -> None:
     masks = scattered(np.random.default_rng(0), NET)
-    found = update_mask(NET.shape(), masks)
+    found = trained(NET.shape(), masks.used(NET))
     params = initial_parameters(NET, 0)
     assert jax.tree.structure(found) == jax.tree.structure(params)
     for name, sources in reads(NET, masks).items():
@@ -234,7 +225,7 @@ def test_what_is_trained_is_what_is_in_use_at_both_ends() -> None:
         found["head"]["kernel"], np.repeat(masks.layers[3][:, None], 3, 1)
     )
     assert found["head"]["bias"].all()
-    compiled = jax.jit(update_mask, static_argnums=0)(NET.shape(), masks)
+    compiled = jax.jit(trained, static_argnums=0)(NET.shape(), masks.used(NET))
     jax.tree.map(np.testing.assert_array_equal, found, dict(compiled))
     counted = sum(
         np.broadcast_to(found[n][k], v.shape).sum() for n, p in params.items() for k, v in p.items()
@@ -244,7 +235,9 @@ def test_what_is_trained_is_what_is_in_use_at_both_ends() -> None:
 
 def test_masks_are_data() -> None:
     case = Case(NET, unused=2.0)
-    compiled = jax.jit(lambda masks: apply(NET.shape(), case.params, case.x, masks).outputs)
+    compiled = jax.jit(
+        lambda masks: apply(NET.shape(), case.params, case.x, masks.used(NET)).outputs
+    )
     for seed in range(4):
         masks = scattered(np.random.default_rng(seed), NET)
         expected = run(NET, case.params, masks, case.x)[0]
@@ -274,7 +267,7 @@ def test_bfloat16_within_its_precision() -> None:
     x = jnp.asarray(case.x, jnp.float32)
 
     def loss(p: Any, dtype: Any) -> Any:
-        found = apply(shape, p, x, case.masks, compute_dtype=dtype)
+        found = apply(shape, p, x, case.masks.used(shape), compute_dtype=dtype)
         return value(case.weights.astype(np.float32), found.outputs), found
 
     exact, half = (jax.jit(jax.grad(lambda p, d=d: loss(p, d), has_aux=True))(params)
@@ -315,6 +308,6 @@ def test_pooling_by_hand() -> None:
 def test_flax_makes_the_parameters_that_we_make() -> None:
     x = jnp.zeros((1, NET.inputs))
     net = DenseNet(NET.shape())
-    made = jax.eval_shape(net.init, jax.random.key(0), x, initial_masks(NET))["params"]
+    made = jax.eval_shape(net.init, jax.random.key(0), x, used_units(NET), Shifts({}))["params"]
     ours = initial_parameters(NET, 0)
     assert jax.tree.map(jnp.shape, dict(made)) == jax.tree.map(jnp.shape, ours)

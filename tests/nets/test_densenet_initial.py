@@ -9,6 +9,7 @@ from senn_cli.nets.densenet import (
     initial_parameters,
     redraw,
 )
+from senn_cli.nets.features import used_units
 from tests.densenets import architecture, cut, random_parameters, reads, run, scattered
 
 NET = architecture((8, 8, 3), 5, [[(40, 40), (30, 30)], [(20, 20)]], bud=16)
@@ -95,7 +96,7 @@ def test_redrawing_touches_chosen_dormant_channels_alone(buds: bool) -> None:
     params = random_parameters(rng, shape, masks, np.float32)
     layers = tuple(rng.random(h.capacity) < 0.7 for h in shape.hidden)
     chosen = Masks(layers, tuple(rng.random(3) < 0.5 for _ in layers) if buds else ())
-    new = redraw(params, shape, masks, chosen, seed=4, step=100)
+    new = redraw(params, shape, masks.used(shape), chosen.used(shape), seed=4, step=100)
     x = rng.standard_normal((4, 50)).astype(np.float32)
     np.testing.assert_array_equal(run(shape, new, masks, x)[0], run(shape, params, masks, x)[0])
     for index, (block, j) in enumerate(((0, 0), (0, 1), (1, 0))):
@@ -117,7 +118,7 @@ def test_redrawing_is_a_function_of_seed_step_and_channel() -> None:
     large = architecture((5, 5, 2), 3, [[(3, 9), (2, 7)]])
     every = [Masks(tuple(np.ones(h.capacity, bool) for h in s.hidden)) for s in (small, large)]
     drawn = [
-        redraw(initial_parameters(s, 0), s, initial_masks(s), all_of, 1, step)
+        redraw(initial_parameters(s, 0), s, used_units(s), all_of.used(s), 1, step)
         for s, all_of, step in ((small, every[0], 2), (large, every[1], 2), (small, every[0], 3))
     ]
     first, wide, later = (d["block_0/layer_1"]["layer_0"] for d in drawn)

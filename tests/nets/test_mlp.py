@@ -10,9 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from senn_cli.nets.architecture import Activation
+from senn_cli.nets.features import joined, split, used_units
 from senn_cli.nets.mlp import MlpArchitecture, initial_parameters
-from senn_cli.nets.mlp_flax import MLP, apply, joined, split, with_constant
-from tests.dense import Tree, close, double, in_use, network, padded, roomy, widths_of
+from senn_cli.nets.mlp_flax import MLP, apply, with_constant
+from senn_cli.nets.registry import Shifts
+from senn_cli.nets.registry import outputs as outputs_of
+from tests.dense import Tree, close, double, in_use, network, padded, roomy
 
 X = np.random.default_rng(5).standard_normal((6, 4))
 
@@ -43,13 +46,13 @@ def forward(architecture: MlpArchitecture, params: Tree, x: np.ndarray) -> list[
 @pytest.mark.parametrize("sizes", [(4, 3), (4, 5, 3), (4, 5, 2, 3)])
 def test_signals_are_those_of_the_formula(sizes: tuple[int, ...], activation: Activation) -> None:
     architecture, params = network(sizes, activation)
-    signals = apply(architecture.shape(), params, X, widths_of(architecture))
+    signals = apply(architecture.shape(), params, X, used_units(architecture))
     expected = forward(architecture, params, X)
-    close(list(signals.preactivations), expected, 1e-13)
-    np.testing.assert_array_equal(signals.outputs, signals.preactivations[-1])
-    for index, a in enumerate(signals.inputs):
-        lifted = with_constant(a) @ joined(params[f"map_{index}"])
-        np.testing.assert_allclose(lifted, signals.preactivations[index], rtol=1e-12, atol=1e-13)
+    close(list(signals.preactivations.values()), expected, 1e-13)
+    np.testing.assert_array_equal(signals.outputs, list(signals.preactivations.values())[-1])
+    for m in architecture.maps:
+        lifted = with_constant(signals.inputs[m.name]) @ joined(m, params[m.name])
+        np.testing.assert_allclose(lifted, signals.preactivations[m.name], rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("activation", ["rational", "silu", "tanh"])
@@ -58,7 +61,7 @@ def test_spare_capacity_changes_no_output_and_no_gradient(activation: Activation
     large = roomy(small, (8, 7))
 
     def value(architecture: MlpArchitecture, p: Tree) -> jax.Array:
-        signals = apply(architecture.shape(), p, X, widths_of(architecture))
+        signals = apply(architecture.shape(), p, X, used_units(architecture))
         return jnp.sum(jnp.sin(signals.outputs))
 
     one, gradient = jax.jit(jax.value_and_grad(lambda p: value(small, p)))(params)
@@ -73,14 +76,14 @@ def test_an_unused_neuron_passes_nothing_on_not_even_nan() -> None:
     wide = padded(params, large)
     wide["activation_0"]["coefficients"][:, 5:] = np.nan
     wide["map_1"]["kernel"][5:] = 7.0
-    found = apply(large.shape(), wide, X, widths_of(large))
+    found = apply(large.shape(), wide, X, used_units(large))
     close(found.outputs, forward(small, params, X)[-1], 1e-13)
-    assert not np.asarray(found.inputs[1])[:, 5:].any()
+    assert not np.asarray(found.inputs["map_1"])[:, 5:].any()
 
 
 def test_widths_are_data() -> None:
     architecture, params = network((4, 5, 2))
-    compute = jax.jit(lambda w: apply(architecture.shape(), params, X, w).outputs)
+    compute = jax.jit(lambda w: outputs_of(architecture.shape(), params, X, w))
     for width in range(1, 6):
         cut = {
             "map_0": {k: v[..., :width] for k, v in params["map_0"].items()},
@@ -98,26 +101,29 @@ def test_widths_are_data() -> None:
 
 def test_shifts_add_to_the_preactivations() -> None:
     architecture, params = network((4, 5, 3, 2))
-    widths = widths_of(architecture)
+    used = used_units(architecture)
     rng = np.random.default_rng(1)
-    shifts = tuple(jnp.asarray(rng.standard_normal((6, n))) for n in (5, 3, 2))
-    shifted = apply(architecture.shape(), params, X, widths, shifts)
+    shifts = {m.name: jnp.asarray(rng.standard_normal((6, m.columns))) for m in architecture.maps}
+    shifted = apply(architecture.shape(), params, X, used, Shifts(shifts))
     # The first map's shift, alone and the same for all examples, is a change of its bias.
-    bias = shifts[0][:1]
+    bias = shifts["map_0"][:1]
     moved = {**params, "map_0": {**params["map_0"], "bias": params["map_0"]["bias"] + bias[0]}}
-    zeros = tuple(jnp.zeros_like(s) for s in shifts)
-    alone = apply(architecture.shape(), params, X, widths, (zeros[0] + bias, *zeros[1:]))
+    alone = apply(
+        architecture.shape(), params, X, used, Shifts({"map_0": jnp.broadcast_to(bias, (6, 5))})
+    )
     np.testing.assert_allclose(alone.outputs, forward(architecture, moved, X)[-1], rtol=1e-12)
-    plain = apply(architecture.shape(), params, X, widths, zeros)
+    plain = apply(architecture.shape(), params, X, used)
     np.testing.assert_array_equal(
-        shifted.preactivations[0], np.asarray(plain.preactivations[0]) + shifts[0]
+        shifted.preactivations["map_0"],
+        np.asarray(plain.preactivations["map_0"]) + shifts["map_0"],
     )
 
 
 def test_flax_makes_the_parameters_that_we_make() -> None:
     architecture = roomy(network((4, 5, 3, 2))[0], (8, 3))
-    widths = widths_of(architecture)
-    made = MLP(architecture.shape()).init(jax.random.key(0), jnp.asarray(X), widths)["params"]
+    used = used_units(architecture)
+    module = MLP(architecture.shape())
+    made = module.init(jax.random.key(0), jnp.asarray(X), used, Shifts({}))["params"]
     ours = initial_parameters(architecture, 0)
     assert jax.tree.map(jnp.shape, dict(made)) == jax.tree.map(jnp.shape, ours)
 
@@ -125,6 +131,7 @@ def test_flax_makes_the_parameters_that_we_make() -> None:
 @settings(max_examples=10)
 @given(st.integers(1, 5), st.integers(1, 5), st.integers(0, 99))
 def test_joined_and_split_are_inverse(n_in: int, n_out: int, seed: int) -> None:
+    (m,) = MlpArchitecture(n_in, n_out).maps
     weights = np.random.default_rng(seed).standard_normal((1 + n_in, n_out))
-    np.testing.assert_array_equal(joined(split(jnp.asarray(weights))), weights)
-    np.testing.assert_array_equal(split(jnp.asarray(weights))["bias"], weights[0])
+    np.testing.assert_array_equal(joined(m, split(m, jnp.asarray(weights))), weights)
+    np.testing.assert_array_equal(split(m, jnp.asarray(weights))["bias"], weights[0])

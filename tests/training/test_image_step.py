@@ -10,12 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from senn_cli.curvature.observe_images import consumers
 from senn_cli.curvature.tracked import Pair, Side, TrackSettings, TrackState
 from senn_cli.curvature.tracking import Tracked, Tracking, bud_rows
 from senn_cli.engine.objective import loss_and_gradient
 from senn_cli.nets.densenet import DenseArchitecture, initial_masks, initial_parameters
-from senn_cli.nets.densenet_flax import apply, joined, update_mask
+from senn_cli.nets.features import joined, standing, trained, used_units
+from senn_cli.nets.registry import apply
 from senn_cli.spec.optimizer import AdamSpec, SgdSpec
 from senn_cli.training.image_step import image_step
 from senn_cli.training.network import Network, new_network
@@ -63,7 +63,7 @@ def with_factors(found: Network) -> tuple[TrainState, dict[str, tuple[np.ndarray
     rng = np.random.default_rng(1)
     maps, dense = {}, {}
     masks = initial_masks(NET)
-    for wire in consumers(NET):
+    for wire in standing(NET):
         used = [np.asarray(masks.of(s)) for s in wire.sources]
         flat = np.concatenate(used)
         rows = np.concatenate([[True], flat]) if wire.target.role == "outputs" else np.tile(flat, 9)
@@ -86,17 +86,17 @@ def with_factors(found: Network) -> tuple[TrainState, dict[str, tuple[np.ndarray
 def gradient_of(found: Network) -> Any:
     """Of the mean loss, by the network with its buds and all masks."""
     x, y = data()
-    masks = initial_masks(NET)
+    used = used_units(NET)
 
     def loss(params: Any) -> jax.Array:
-        outputs = apply(NET.shape(), params, x, masks).outputs
+        outputs = apply(NET.shape(), params, x, used).outputs
         return jnp.mean(loss_and_gradient("classification", outputs, y)[0])
 
     return jax.jit(jax.grad(loss))(found.state.params)
 
 
 def only_trained(tree: Any, net: DenseArchitecture = NET) -> Any:
-    mask = update_mask(net, initial_masks(net))
+    mask = trained(net, used_units(net))
     return jax.tree.map(lambda m, a: np.where(m, a, 0), mask, tree)
 
 
@@ -109,7 +109,7 @@ def test_the_direction_is_the_dense_natural_gradient() -> None:
                                   *data())  # fmt: skip
     moved = jax.tree.map(lambda a, b: np.asarray(b) - np.asarray(a), state.params, after.params)
     expected_eta = total = 0.0
-    for wire in consumers(NET):
+    for wire in standing(NET):
         dw = np.asarray(joined(wire, gradient[wire.name]), float)
         a, s = dense[wire.name]
         direction = a @ dw @ s
@@ -146,14 +146,14 @@ def test_what_is_not_in_use_stays_bit_for_bit(kind: str) -> None:
     start = jax.device_get(state.params)
     for _ in range(2):
         state, *_ = step(NET.shape(), "classification", optimizer, state, found.widths, *data())
-    mask = update_mask(NET, initial_masks(NET))
+    mask = trained(NET, used_units(NET))
     for name, leaves in jax.device_get(state.params).items():
         for leaf, array in leaves.items():
             used = np.broadcast_to(mask[name][leaf], array.shape)
             np.testing.assert_array_equal(array[~used], start[name][leaf][~used])
             if used.any():
                 assert (array[used] != start[name][leaf][used]).any()
-    assert not any(np.any(update_mask(NET, initial_masks(NET))[w.name]["input"])
+    assert not any(np.any(trained(NET, used_units(NET))[w.name]["input"])
                    for w in NET.maps if w.target.role == "bud")  # fmt: skip
 
 
@@ -171,7 +171,7 @@ def test_buds_contribute_nothing() -> None:
         for params in (state.params, loud)
     )  # fmt: skip
     assert float(one[1]) == float(two[1])
-    for wire in consumers(NET):
+    for wire in standing(NET):
         for leaf, array in one[0].params[wire.name].items():
             np.testing.assert_array_equal(array, two[0].params[wire.name][leaf])
         # A step says nothing of buds: their rows have no age, all others have one.
@@ -186,7 +186,7 @@ def test_steps_average_the_gradients_of_dormant_rows_too() -> None:
     gradient = gradient_of(found)
     state, *_ = step(NET.shape(), "classification", optimizer, found.state, found.widths, *data())
     dormant = 0.0
-    for wire in consumers(NET):
+    for wire in standing(NET):
         seen = np.asarray(state.curvature.slow.averages[wire.name][0])
         rows = ~bud_rows(wire)
         expected = np.asarray(joined(wire, gradient[wire.name]))

@@ -16,7 +16,8 @@ from senn_cli.engine.arrays import Arrays
 from senn_cli.engine.frozen import FrozenState
 from senn_cli.engine.objective import Task
 from senn_cli.nets.mlp import MlpArchitecture
-from senn_cli.nets.mlp_flax import apply, with_constant
+from senn_cli.nets.mlp_flax import with_constant
+from senn_cli.nets.registry import outputs as outputs_of
 from senn_cli.randomness import key_data, wrap
 from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, SgdSpec
 from senn_cli.training.optimizer import Optimizer, make_optimizer
@@ -447,7 +448,7 @@ def test_no_gradients_per_example_are_ever_made(name: str) -> None:
 
 def test_gradients_per_example_would_be_noticed() -> None:
     def loss(params: Tree, x: Any) -> Any:
-        return jnp.sum(apply(WIDE.shape(), params, x[None], widths_of(WIDE)).outputs)
+        return jnp.sum(outputs_of(WIDE.shape(), params, x[None], jnp.asarray(widths_of(WIDE))))
 
     each = jax.vmap(jax.grad(loss), in_axes=(None, 0))
     jaxpr = jax.make_jaxpr(jax.jit(each))(WIDE_PARAMS, np.zeros((BATCH, INPUTS), np.float32))

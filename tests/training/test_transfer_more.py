@@ -15,8 +15,8 @@ import pytest
 
 import senn_cli
 from senn_cli.errors import RunError, SennError, UsageError
-from senn_cli.growth.edits import CapacityRule, PruneNeuron
-from senn_cli.nets.architecture import Layer
+from senn_cli.growth.edits import PruneNeuron
+from senn_cli.nets.architecture import CapacityRule, Layer
 from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.nets.kinds import initial_parameters
 from senn_cli.nets.mlp import MlpArchitecture

@@ -1,0 +1,237 @@
+"""Kinds of network: each registers what it computes and decides for itself; no other code asks.
+
+To everything else a network is its `features.Architecture`, and what depends on the kind is asked
+of `kind_of(architecture)`. A new kind is a file that subclasses `Kind` and calls `register`. No
+JAX: a kind imports it where it computes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+
+from senn_cli.nets.architecture import CapacityRule
+from senn_cli.nets.features import Architecture, ArrayTree
+from senn_cli.spec import Spec
+
+if TYPE_CHECKING:
+    import jax
+    from jax.typing import DTypeLike
+
+A = TypeVar("A", bound=Architecture)
+Parameters: TypeAlias = "dict[str, dict[str, jax.Array]]"
+"""As `ArrayTree`, on the device."""
+Used: TypeAlias = "Mapping[str, jax.Array | np.ndarray]"
+"""By the name of a feature which of its units are in use, bool `(capacity,)`."""
+
+
+class Signals(NamedTuple):
+    """What a forward pass computes, for N examples.
+
+    Attributes:
+      outputs: `(N, outputs)`, in the parameters' precision.
+      inputs: by a map's name what it reads, `(N, n_in)` or `(N, H, W, n_in)`: all sources, one
+        after the other, with the units of `dormant` features as they are and those of `empty` ones
+        zero.
+      preactivations: by a map's name what it yields, `(N, n_out)` or `(N, H, W, n_out)`.
+    """
+
+    outputs: jax.Array
+    inputs: dict[str, jax.Array]
+    preactivations: dict[str, jax.Array]
+
+
+class Shifts(NamedTuple):
+    """What is added to signals; the derivative with respect to one is that to the signal itself.
+
+    Attributes:
+      pre: by a map's name, added to what it yields. Maps may be missing.
+      post: by a feature's name, added to its activations, before any pooling. So may features.
+    """
+
+    pre: Mapping[str, jax.Array]
+    post: Mapping[str, jax.Array] = {}
+
+
+class Graph(Protocol):
+    """Where a kind writes its operators, those of ONNX; see `use.export_onnx.Graph`."""
+
+    def constant(self, name: str, value: Any, dtype: Any = np.float32) -> str:
+        """A constant; its name."""
+
+    def add(self, operator: str, *inputs: str, output: str = "", **attributes: Any) -> str:
+        """An operator with one output; the output's name."""
+
+
+class Kind(ABC, Generic[A]):
+    """What is a matter of one kind of network alone.
+
+    Attributes:
+      name: as in the spec's `network.kind` and in every architecture's description.
+      unit: the word for one unit of a hidden layer.
+      layers: the key of the spec's section `network` that describes the hidden layers.
+      block: examples of an evaluation that are computed at a time.
+      sample: training examples on which the loss before and after a pruning is taken.
+      one_by_one: whether steps on the CPU go one by one, not many in a loop that XLA compiles.
+    """
+
+    name: ClassVar[str]
+    unit: ClassVar[str] = "neuron"
+    layers: ClassVar[str] = "hidden"
+    block: ClassVar[int] = 4096
+    sample: ClassVar[int] = 2048
+    one_by_one: ClassVar[bool] = False
+
+    @abstractmethod
+    def from_json(self, value: Mapping[str, Any]) -> A:
+        """The architecture that its `to_json` described; ValueError or KeyError if it is none."""
+
+    @abstractmethod
+    def start(self, spec: Spec, example: tuple[int, ...], outputs: int, platform: str) -> A:
+        """The architecture that training starts from, with its capacities.
+
+        Args:
+          example: the shape of one example, one that `misfit` has nothing against.
+          platform: that training runs on: `cpu` or some GPU's.
+        """
+
+    @abstractmethod
+    def for_data(self, architecture: A, example: tuple[int, ...], outputs: int) -> A:
+        """The same hidden layers between the inputs and outputs of other data."""
+
+    def misfit(self, example: tuple[int, ...]) -> str | None:
+        """Why examples of that shape cannot be read, such as `needs images`; None if they can."""
+        return None
+
+    def capacity_rule(self, spec: Spec, platform: str) -> CapacityRule:
+        """How a layer that is full is enlarged."""
+        return CapacityRule(1, 0.5)
+
+    def compute(self, spec: Spec) -> str:
+        """The precision of the forward pass in training: float32, tf32 or bfloat16."""
+        return "float32"
+
+    @abstractmethod
+    def initial_parameters(self, architecture: A, seed: int) -> ArrayTree:
+        """Parameters at capacity, a function of seed and widths alone."""
+
+    @abstractmethod
+    def apply(
+        self,
+        shape: A,
+        params: Parameters,
+        x: jax.Array,
+        used: Used,
+        shifts: Shifts | None = None,
+        *,
+        compute_dtype: DTypeLike | None = None,
+    ) -> Signals:
+        """The signals of the network of `shape` with `params` on `x`, to be traced by JAX.
+
+        Args:
+          shape: `Architecture.shape()`, so that growth within capacity compiles nothing.
+          x: `(N, inputs)`.
+          used: what is in use, of `used`. A unit that is not adds nothing to any output, and no
+            gradient flows back into it; the weights that read a dormant one receive the gradient
+            that they would have at zero, which scores need.
+          shifts: zeros where derivatives are wanted.
+          compute_dtype: precision of maps and activations but for the last; None for that of the
+            parameters.
+        """
+
+    def graph(self, architecture: A, params: ArrayTree, graph: Graph, x: str, output: str) -> None:
+        """Writes the network without buds as operators.
+
+        Args:
+          architecture, params: without spare capacity.
+          x: the name of the scaled and flattened examples `(N, inputs)`.
+          output: the name that its raw outputs get.
+
+        Raises:
+          NotImplementedError: networks of this kind have no such form.
+        """
+        raise NotImplementedError(f"a network of kind {self.name} cannot be written as a graph")
+
+
+_KINDS: dict[str, Kind[Any]] = {}
+_BUILT_IN = ("mlp", "densenet")
+
+
+def register(kind: Kind[Any]) -> None:
+    """Makes a kind known by its name; ValueError if another one has it."""
+    known = _KINDS.setdefault(kind.name, kind)
+    if type(known) is not type(kind):
+        raise ValueError(f"there is a kind {kind.name} already, {known!r}")
+
+
+def kinds() -> tuple[str, ...]:
+    """The names of all kinds."""
+    for name in _BUILT_IN:
+        import_module(f"senn_cli.nets.{name}")
+    return tuple(_KINDS)
+
+
+def kind_named(name: str) -> Kind[Any]:
+    """The kind of that name; ValueError if there is none."""
+    if name in _BUILT_IN:
+        import_module(f"senn_cli.nets.{name}")
+    if name not in _KINDS:
+        raise ValueError(f"unknown kind of network {name!r}, expected {' or '.join(kinds())}")
+    return _KINDS[name]
+
+
+def kind_of(architecture: A) -> Kind[A]:
+    """The kind of an architecture; ValueError if it is none that is registered."""
+    return kind_named(architecture.kind)
+
+
+def architecture_from_json(value: Mapping[str, Any]) -> Architecture:
+    """The architecture that its `to_json` described; ValueError or KeyError if it is none."""
+    found: Architecture = kind_named(value["kind"]).from_json(value)
+    return found
+
+
+def initial_parameters(architecture: Architecture, seed: int) -> ArrayTree:
+    """Parameters of `architecture` at its capacity, a function of seed and widths alone."""
+    return kind_of(architecture).initial_parameters(architecture, seed)
+
+
+def used(shape: Architecture, widths: jax.Array) -> dict[str, jax.Array | np.ndarray]:
+    """What is in use of every feature: the first `widths[i]` units of hidden layer i.
+
+    For JAX to trace: `widths`, int `(layers,)`, is data, so that growth within capacity compiles
+    nothing. All of the data and the outputs is in use, nothing of a bud; those are NumPy's arrays,
+    constants of the program. On the host `features.used_units` is the same.
+    """
+    import jax.numpy as jnp
+
+    found: dict[str, jax.Array | np.ndarray] = {}
+    for feature in shape.features:
+        if feature.role == "hidden":
+            found[feature.name] = jnp.arange(feature.capacity) < widths[feature.index]
+        else:
+            found[feature.name] = np.full(feature.capacity, feature.role != "bud")
+    return found
+
+
+def apply(
+    shape: A,
+    params: Parameters,
+    x: jax.Array,
+    used: Used,
+    shifts: Shifts | None = None,
+    *,
+    compute_dtype: DTypeLike | None = None,
+) -> Signals:
+    """The signals of a network of any kind; arguments as of `Kind.apply`."""
+    found = kind_of(shape)
+    return found.apply(shape, params, x, used, shifts, compute_dtype=compute_dtype)
+
+
+def outputs(shape: Architecture, params: Parameters, x: jax.Array, widths: jax.Array) -> jax.Array:
+    """The outputs `(N, m)` of the network of `shape` for flat inputs `x` (N, inputs)."""
+    return apply(shape, params, x, used(shape, widths)).outputs
