@@ -29,7 +29,8 @@ from senn_cli.engine.programs import Ledger
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.spec.checkpoints import CheckpointsSpec
 from senn_cli.training.assemble import assemble
-from senn_cli.training.loop import Outputs, Trainer
+from senn_cli.training.loop import Trainer
+from senn_cli.training.observer import Observer
 from senn_cli.training.saving import Saver, data_digest
 from senn_cli.training.snapshot import arrays_of
 
@@ -41,7 +42,7 @@ def advance(trainer: Trainer, steps: int) -> float:
     """Seconds that the loop takes for so many steps, evaluations included."""
     trainer.timetable = replace(trainer.timetable, until=trainer.step + steps)
     began = time.perf_counter()
-    trainer.run(Outputs(metrics=lambda row: None, event=lambda event: None))
+    trainer.run(Observer())
     return time.perf_counter() - began
 
 

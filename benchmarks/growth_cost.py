@@ -23,7 +23,8 @@ from senn_cli.data.dataset import Dataset, Part
 from senn_cli.engine.programs import Ledger
 from senn_cli.spec import Spec, parse_spec
 from senn_cli.training.assemble import assemble
-from senn_cli.training.loop import Outputs, Trainer
+from senn_cli.training.loop import Trainer
+from senn_cli.training.observer import Observer
 
 SPEC = """
 data: {{source: cifar10}}
@@ -78,7 +79,7 @@ def advance(made: Trainer, steps: int) -> float:
     """Seconds of `steps` steps with all that is due in them."""
     made.timetable = replace(made.timetable, until=made.step + steps)
     started = time.perf_counter()
-    made.run(Outputs(metrics=lambda row: None, event=lambda row: None))
+    made.run(Observer())
     jax.block_until_ready(made.network.state.params)
     return time.perf_counter() - started
 

@@ -19,7 +19,7 @@ from senn_cli.runs.checkpoints import CheckpointStore
 from senn_cli.runs.keep import KeepRules
 from senn_cli.runs.weights import load_weights
 from senn_cli.spec import Duration, parse_spec
-from senn_cli.training.listener import Silent
+from senn_cli.training.observer import Observer
 from senn_cli.training.resume import resume_run
 from senn_cli.training.run import Run, train_run
 
@@ -155,8 +155,8 @@ def tree_of(path: Path) -> dict[str, bytes]:
 
 
 @dataclass
-class Heard(Silent):
-    """A listener that keeps the notes, and sends a signal at a phase's n-th beginning.
+class Heard(Observer):
+    """An observer that keeps the notes, and sends a signal at a phase's n-th beginning.
 
     Attributes:
       at: the phase and which of its beginnings, counted from 1; None for no signal.

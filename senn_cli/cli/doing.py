@@ -16,7 +16,7 @@ DOING = {
     "evaluate": "evaluating",
     "save": "saving",
 }
-"""The phases of a run; see `Listener.phase`."""
+"""The phases of a run; see `Observer.phase`."""
 
 STOPPING = {
     "device": "as soon as JAX has started",

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from senn_cli.cli.quiet import hush_late_ends
 from senn_cli.errors import DivergedError, UsageError
+from senn_cli.training.observer import Observer, Observers, Start
 
 if TYPE_CHECKING:
     from senn_cli.spec import Duration
-    from senn_cli.training.listener import Listener, Start
     from senn_cli.training.run import Run
 
 UntilOption = Annotated[
@@ -63,7 +63,7 @@ def write(content: bytes) -> None:
     stdout.flush()
 
 
-def follow(action: Callable[[Listener], Run], *, quiet: bool) -> None:
+def follow(action: Callable[[Observer], Run], *, quiet: bool) -> None:
     """Runs `action` under a live view and prints the summary, or with `quiet` the directory.
 
     The view says its first word before anything is imported that `action` imports: JAX takes
@@ -73,25 +73,25 @@ def follow(action: Callable[[Listener], Run], *, quiet: bool) -> None:
       SennError: as `action` does; a divergence also names the run directory.
     """
     from senn_cli.cli import console
-    from senn_cli.cli.live import make_listener
+    from senn_cli.cli.live import make_view
     from senn_cli.cli.summary import print_summary
     from senn_cli.report.words import printable
     from senn_cli.runs.directory import how_to_go_on
     from senn_cli.words import quoted
 
-    view = None if quiet else make_listener(console.stderr())
-    watch = _Watch(view)
+    place = _Place()
+    watch = Observers([place] if quiet else [place, make_view(console.stderr())])
     watch.phase("import")
     try:
         run = action(watch)
     except DivergedError as error:
-        hints = [error.hint, watch.directory and f"run directory: {watch.directory}"]
+        hints = [error.hint, place.directory and f"run directory: {place.directory}"]
         raise DivergedError(
             error.message, title=error.title, hint="\n".join(filter(None, hints))
         ) from error
     except KeyboardInterrupt:  # before signals are listened to, or after
         watch.close()
-        left = f"; the run so far is in {watch.directory}" if watch.directory else ""
+        left = f"; the run so far is in {place.directory}" if place.directory else ""
         console.stderr().print(f"Interrupted{printable(left)}", soft_wrap=True)
         raise typer.Exit(130) from None
     finally:
@@ -109,53 +109,16 @@ def follow(action: Callable[[Listener], Run], *, quiet: bool) -> None:
         to.print(printable(text, to.encoding), soft_wrap=True)
 
 
-class _Watch:
-    """Passes everything on to a view, if there is one, and remembers the run directory.
+class _Place(Observer):
+    """Remembers where the run writes.
 
     Attributes:
-      directory: where the run writes; empty as long as nothing is written.
+      directory: the run directory; empty as long as nothing is written.
     """
 
-    def __init__(self, view: Listener | None) -> None:
-        from senn_cli.training.listener import Silent
-
-        self._view: Listener = view if view is not None else Silent()
-        self.directory = ""
+    directory = ""
 
     def start(self, start: Start) -> None:
-        """Remembers the run directory."""
+        """Remembers it."""
         hush_late_ends()  # before the first save
         self.directory = start.run_directory
-        self._view.start(start)
-
-    def phase(self, name: str, what: str = "") -> None:
-        """Passed on."""
-        self._view.phase(name, what)
-
-    def step(self, step: int) -> None:
-        """Passed on."""
-        self._view.step(step)
-
-    def metrics(self, row: Mapping[str, Any]) -> None:
-        """Passed on."""
-        self._view.metrics(row)
-
-    def round(self, events: Sequence[Mapping[str, Any]]) -> None:
-        """Passed on."""
-        self._view.round(events)
-
-    def note(self, text: str) -> None:
-        """Passed on."""
-        self._view.note(text)
-
-    def interrupted(self) -> None:
-        """Passed on."""
-        self._view.interrupted()
-
-    def end(self, summary: Mapping[str, Any]) -> None:
-        """Passed on."""
-        self._view.end(summary)
-
-    def close(self) -> None:
-        """Passed on."""
-        self._view.close()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
@@ -23,8 +23,11 @@ from senn_cli.cli.log import Plain
 from senn_cli.cli.remaining import Remaining
 from senn_cli.report.spark import ASCII, BLOCKS, resample, spark
 from senn_cli.report.words import duration, grown, measures, opening, printable, score_sign
-from senn_cli.training.listener import Listener, Start
+from senn_cli.training.observer import Observer, Start
 from senn_cli.words import hidden_units, plural
+
+if TYPE_CHECKING:
+    from senn_cli.training.snapshot import Moment
 
 MOST_ROWS = 8
 """Lines of bars at most; more layers than that stand side by side."""
@@ -32,14 +35,7 @@ MOST_ROWS = 8
 _FEWEST = 8  # columns of a bar or a sparkline; with fewer there is none
 
 
-class View(Listener, Protocol):
-    """A listener that occupies a terminal until it is closed."""
-
-    def close(self) -> None:
-        """Gives the terminal back; harmless when repeated. To be called on errors too."""
-
-
-def make_listener(console: Console) -> View:
+def make_view(console: Console) -> Observer:
     """The view that suits `console`: `Terminal` where it can redraw lines, else `Plain`."""
     # Asking the file too: FORCE_COLOR has rich take every file for a terminal, a log included.
     isatty = getattr(console.file, "isatty", None)
@@ -48,7 +44,7 @@ def make_listener(console: Console) -> View:
     return Plain(console)
 
 
-class Terminal:
+class Terminal(Observer):
     """The live view.
 
     Args:
@@ -108,8 +104,9 @@ class Terminal:
         elif not self._closed:
             self._open()
 
-    def step(self, step: int) -> None:
+    def boundary(self, moment: Moment) -> None:
         """Moves the bar."""
+        step = moment.step
         self._remaining.reached(step)
         self._row = {**self._row, "step": step}
 
@@ -121,7 +118,7 @@ class Terminal:
             self._scores.append((int(self._row["step"]), news["eta"]))
         self._refresh()
 
-    def round(self, events: Sequence[Mapping[str, Any]]) -> None:
+    def round(self, events: Sequence[Mapping[str, Any]], before: Moment, after: Moment) -> None:
         """Prints what a growth round has changed above the view."""
         line = grown(events)
         if line is not None:

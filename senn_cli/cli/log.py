@@ -6,7 +6,7 @@ import datetime
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -14,7 +14,10 @@ from senn_cli.cli.console import encoding_of
 from senn_cli.cli.doing import Doing
 from senn_cli.cli.remaining import Remaining
 from senn_cli.report.words import duration, grown, measures, opening, printable
-from senn_cli.training.listener import Start
+from senn_cli.training.observer import Observer, Start
+
+if TYPE_CHECKING:
+    from senn_cli.training.snapshot import Moment
 
 INTERVAL = 10.0
 """Least number of seconds between two lines of metrics; after a silence as long, a line says what
@@ -23,7 +26,7 @@ is going on."""
 _TICK = 1.0  # seconds between two looks at whether it has been silent for so long
 
 
-class Plain:
+class Plain(Observer):
     """Dated lines for a log: at most one of metrics in ten seconds, and each round that grew.
 
     It is never silent for long: compilations, which keep the main thread busy for minutes, are told
@@ -76,10 +79,10 @@ class Plain:
         if self._written is None:
             self._write(self._doing.words)
 
-    def step(self, step: int) -> None:
+    def boundary(self, moment: Moment) -> None:
         """Writes nothing."""
-        self._step = step
-        self._remaining.reached(step)
+        self._step = moment.step
+        self._remaining.reached(self._step)
 
     def metrics(self, row: Mapping[str, Any]) -> None:
         """Writes the first row, later ones at most every ten seconds, and the last at the end."""
@@ -88,7 +91,7 @@ class Plain:
             if self._last is None or self._clock() - self._last >= INTERVAL:
                 self._write_waiting()
 
-    def round(self, events: Sequence[Mapping[str, Any]]) -> None:
+    def round(self, events: Sequence[Mapping[str, Any]], before: Moment, after: Moment) -> None:
         """Writes what a growth round has changed."""
         line = grown(events)
         if line is not None:

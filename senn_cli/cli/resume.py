@@ -12,7 +12,7 @@ from senn_cli.cli.place import RunArgument
 from senn_cli.cli.validate import SetOption
 
 if TYPE_CHECKING:
-    from senn_cli.training.listener import Listener
+    from senn_cli.training.observer import Observer
     from senn_cli.training.run import Run
 
 
@@ -51,7 +51,7 @@ def resume(
     """
     stop = until_of(until)
 
-    def action(listener: Listener) -> Run:
+    def action(observer: Observer) -> Run:
         from senn_cli.training.resume import resume_run
 
         return resume_run(
@@ -61,7 +61,7 @@ def resume(
             until=stop,
             branch=branch,
             before_growth=before_growth,
-            listener=listener,
+            observers=[observer],
         )
 
     follow(action, quiet=quiet)

@@ -15,7 +15,7 @@ from senn_cli.errors import UsageError
 
 if TYPE_CHECKING:
     from senn_cli.spec import Spec
-    from senn_cli.training.listener import Listener
+    from senn_cli.training.observer import Observer
     from senn_cli.training.run import Run
 
 
@@ -109,15 +109,15 @@ def _train(
     stop = until_of(until)
     going_on = auto and run_directory is not None and (run_directory / "spec.yaml").is_file()
 
-    def action(listener: Listener) -> Run:
+    def action(observer: Observer) -> Run:
         from senn_cli.training.resume import resume_run
         from senn_cli.training.run import train_run
 
         if going_on:
             assert run_directory is not None
-            return resume_run(run_directory, spec=spec, until=stop, listener=listener)
+            return resume_run(run_directory, spec=spec, until=stop, observers=[observer])
         return train_run(
-            spec, root=root, run_directory=run_directory, until=stop, listener=listener
+            spec, root=root, run_directory=run_directory, until=stop, observers=[observer]
         )
 
     follow(action, quiet=quiet)

@@ -15,7 +15,7 @@ from senn_cli.cli.validate import SetOption
 from senn_cli.words import plural
 
 if TYPE_CHECKING:
-    from senn_cli.training.listener import Listener
+    from senn_cli.training.observer import Observer
     from senn_cli.training.origin import Origin
     from senn_cli.training.run import Run
     from senn_cli.training.transfer import Fate
@@ -51,7 +51,7 @@ def transfer(
     loaded = load_spec(spec, with_seed(overrides, seed))
     stop = until_of(until)
 
-    def action(listener: Listener) -> Run:
+    def action(observer: Observer) -> Run:
         from senn_cli.training.transfer import transfer_run
 
         return transfer_run(
@@ -60,21 +60,21 @@ def transfer(
             root=runs_root,
             run_directory=run_dir,
             until=stop,
-            listener=listener,
-            told=lambda origin, fates: _tell(origin, fates, listener),
+            observers=[observer],
+            told=lambda origin, fates: _tell(origin, fates, observer),
         )
 
     follow(action, quiet=quiet)
 
 
-def _tell(origin: Origin, fates: Sequence[Fate], listener: Listener) -> None:
+def _tell(origin: Origin, fates: Sequence[Fate], observer: Observer) -> None:
     """Tells where the network comes from, and the fate of every array."""
     rows = table(fates)
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-    listener.note(f"from {origin.words}, {origin.path}")
+    observer.note(f"from {origin.words}, {origin.path}")
     for name, shape, what in rows:
         text = f"  {name.ljust(widths[0])}  {shape.ljust(widths[1])}  {what}"
-        listener.note(text.rstrip())
+        observer.note(text.rstrip())
 
 
 def table(fates: Sequence[Fate]) -> list[tuple[str, str, str]]:

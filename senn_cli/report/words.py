@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from senn_cli.words import hidden_units, plural
 
 if TYPE_CHECKING:
-    from senn_cli.training.listener import Start
+    from senn_cli.training.observer import Start
 
 
 def printable(text: str, encoding: str = "utf-8") -> str:

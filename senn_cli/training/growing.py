@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from senn_cli.curvature.kronecker import Spectrum
 from senn_cli.curvature.tracking import Tracked
@@ -25,9 +24,9 @@ from senn_cli.nets.architecture import CapacityRule
 from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.training.memory import GrowthMemory
 from senn_cli.training.network import Network, apply_edits, capacity_edits
+from senn_cli.training.observer import Event
 from senn_cli.training.optimizer import Optimizer
 
-Event = dict[str, Any]
 _ITS_OWN = ("kind", "passes", "weights", "layer")
 """What of a candidate is no part of its event, which tells it otherwise."""
 

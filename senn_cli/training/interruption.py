@@ -20,6 +20,8 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, Self
 
+from senn_cli.training.observer import Observer
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 """Ctrl-C; what `kill` and batch systems send; a closed terminal; SLURM's early warning."""
 
@@ -55,7 +57,7 @@ def _end(number: int, frame: FrameType | None) -> None:
     os._exit(exit_code(number))
 
 
-class Interruption:
+class Interruption(Observer):
     """Hears signals while its context is open, and puts the old handlers back afterwards.
 
     Signals that were ignored before stay ignored (SIGHUP under `nohup`). Outside of the main
@@ -85,6 +87,10 @@ class Interruption:
         self._old: dict[int, Any] = {}
         self._close: Callable[[], None] | None = None
         self._answer = threading.Thread(target=heard, name="senn-answer", daemon=True)
+
+    def stops(self) -> bool:
+        """Whether there was a signal."""
+        return self.requested is not None
 
     @property
     def exit_code(self) -> int | None:

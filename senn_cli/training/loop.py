@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
@@ -21,9 +21,10 @@ from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.randomness import key_data
 from senn_cli.training.ahead import compile_ahead
 from senn_cli.training.best import Best, Watch
-from senn_cli.training.growing import Event, Grower
+from senn_cli.training.growing import Grower
 from senn_cli.training.memory import GrowthMemory
 from senn_cli.training.network import Network
+from senn_cli.training.observer import Observer
 from senn_cli.training.optimizer import Optimizer
 from senn_cli.training.snapshot import Moment
 from senn_cli.training.step import FAULTS, Keys, Progress, no_progress
@@ -32,31 +33,6 @@ from senn_cli.training.timetable import Rate, Timetable
 
 SAMPLE, SAMPLE_IMAGES = 2048, 512
 """Training examples on which what a pruning does to the loss is measured; of a DenseNet fewer."""
-
-
-@dataclass(frozen=True)
-class Outputs:
-    """Where rows of metrics and events go, who saves, and who is asked whether to go on.
-
-    Attributes:
-      metrics, event: take a row of metrics, or an event of the history.
-      interrupted: whether to stop at the next occasion.
-      growing: called before the events of a round are written.
-      grown: told of a growth round that has changed the network: the moments before and after it.
-      round: told of every growth round: the moments before and after it, and its events.
-      improved: given the moment of an evaluation that is the best so far, before the growth round
-        of its step, which it has still to come.
-      boundary: called between dispatches, when everything is consistent.
-    """
-
-    metrics: Callable[[Mapping[str, Any]], None]
-    event: Callable[[Mapping[str, Any]], None]
-    interrupted: Callable[[], bool] = lambda: False
-    growing: Callable[[], None] = lambda: None
-    grown: Callable[[Moment, Moment], None] = lambda before, after: None
-    round: Callable[[Moment, Moment, list[Event]], None] = lambda before, after, events: None
-    improved: Callable[[Moment], None] = lambda moment: None
-    boundary: Callable[[Trainer], None] = lambda trainer: None
 
 
 @dataclass
@@ -117,8 +93,8 @@ class Trainer:
         self.network, self.progress = moment.network, moment.progress
         self.memory, self.best = moment.memory, moment.best.watched_by(self.watch)
 
-    def run(self, outputs: Outputs) -> None:
-        """Trains to the end of the timetable or of the patience, or until it is interrupted.
+    def run(self, observer: Observer) -> None:
+        """Trains to the end of the timetable or of the patience, or until `observer` stops it.
 
         Raises:
           DivergedError: a loss, gradient or update is not finite or far above its start; the
@@ -127,8 +103,8 @@ class Trainer:
         table, step = self.timetable, self.step
         rate = Rate(step)
         if self.memory.pending and not self.exhausted:
-            self._grow(outputs)
-        while not (self.finished or step == table.until or outputs.interrupted()):
+            self._grow(observer)
+        while not (self.finished or step == table.until or observer.stops()):
             if step == 0:
                 # The first step may need the curvature. It follows at once: a moment that has
                 # looked and taken no step would look again when it is resumed.
@@ -141,32 +117,32 @@ class Trainer:
             rate.saw(stop, self.ledger.seconds["train"] - before)
             if int(self.progress.fault):
                 self._diverged(step)
-            improved = table.evaluates(step) and self._report(step, outputs)
+            improved = table.evaluates(step) and self._report(step, observer)
             if table.tracks(step):
                 self._look()
             if table.grows(step) and not isinstance(self.policy, NoGrowth):
                 self.memory = replace(self.memory, pending=True)
             if improved:
-                outputs.improved(self.moment)
+                observer.improved(self.moment)
             if self.memory.pending and not self.exhausted:
-                self._grow(outputs)
-            outputs.boundary(self)
+                self._grow(observer)
+            observer.boundary(self.moment)
 
-    def close(self, outputs: Outputs) -> None:
+    def close(self, observer: Observer) -> None:
         """A last row of metrics, where the clock has ended the run between two evaluations."""
-        if int(self.progress.steps) and self._report(self.step, outputs):
-            outputs.improved(self.moment)
+        if int(self.progress.steps) and self._report(self.step, observer):
+            observer.improved(self.moment)
 
-    def _report(self, step: int, outputs: Outputs) -> bool:
+    def _report(self, step: int, observer: Observer) -> bool:
         """A row of metrics; whether it is the best so far."""
         self.last_row = self._row(step)
-        outputs.metrics(self.last_row)
+        observer.metrics(self.last_row)
         if self.watch is None:
             return False
         self.best = self.best.after(self.watch, self.last_row)
         return self.best.step == step
 
-    def _grow(self, outputs: Outputs) -> None:
+    def _grow(self, observer: Observer) -> None:
         """The growth round that is pending; it stays so where it is interrupted."""
         before = self.moment
         reference = self.validation if self.validation is not None else self.train
@@ -194,18 +170,13 @@ class Trainer:
             input_spectrum=self.input_spectrum,
         )
         try:
-            with self.ledger.abortable(outputs.interrupted):
+            with self.ledger.abortable(observer.stops):
                 network, memory, events = grower.round(self.network, self.memory)
         except Aborted:
             return
         self.network, self.memory = network, replace(memory, pending=False)
         self._prepare()
-        outputs.growing()
-        for event in events:
-            outputs.event(event)
-        outputs.round(before, self.moment, events)
-        if network is not before.network:
-            outputs.grown(before, self.moment)
+        observer.round(events, before, self.moment)
 
     def _prepare(self) -> None:
         """Compiles for the room that the next round will make, while training goes on."""

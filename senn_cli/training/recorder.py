@@ -28,6 +28,7 @@ from senn_cli.runs.files import write_atomic
 from senn_cli.spec import Spec
 from senn_cli.training.loop import Trainer
 from senn_cli.training.network import Network
+from senn_cli.training.observer import Observer, Start
 from senn_cli.training.snapshot import Moment
 
 When = Literal["before", "after", "end"]
@@ -36,7 +37,7 @@ _LINE = 200  # points of a network's function of one input
 _PLANE = 121  # points of a decision boundary, in each direction
 
 
-class Recorder:
+class Recorder(Observer):
     """Writes what the spec's `record` section names into a run directory."""
 
     def __init__(self, spec: Spec, directory: Path, trainer: Trainer) -> None:
@@ -55,13 +56,13 @@ class Recorder:
         )
         self._outputs = Program("outputs", _outputs, trainer.ledger, static=(0,))
 
-    def start(self) -> None:
+    def start(self, start: Start) -> None:
         """Before the first step, or where a run is resumed."""
         if self.record.boundary and self.trainer.step == 0:
             self._save_boundary(self.trainer.network, 0, "before")
 
-    def round(self, before: Moment, after: Moment, events: Sequence[Mapping[str, Any]]) -> None:
-        """After a growth round."""
+    def round(self, events: Sequence[Mapping[str, Any]], before: Moment, after: Moment) -> None:
+        """Around a growth round that adds."""
         added = [e for e in events if e.get("edit") == "add_neurons"]
         inserted = any(e.get("edit") == "insert_layer" for e in events)
         if self.record.landscape and added:
@@ -70,8 +71,8 @@ class Recorder:
         if self.record.boundary and inserted:
             self._save_boundary(before.network, before.step, "before")
 
-    def end(self, network: Network) -> None:
-        """After the last step, of the network that the run ends with."""
+    def result(self, network: Network) -> None:
+        """Of the network that the run ends with."""
         step = int(network.state.step)
         if self.record.landscape:
             # From the file: the last round may have been before a resumption.

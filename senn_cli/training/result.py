@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from senn_cli.runs.directory import RunDirectory
-from senn_cli.training.growing import Event
-from senn_cli.training.listener import Listener
 from senn_cli.training.loop import Trainer
 from senn_cli.training.network import Network
+from senn_cli.training.observer import Event, Observer
 from senn_cli.training.saving import Saver
 
 
-def result_of(
-    directory: RunDirectory, trainer: Trainer, saver: Saver, listener: Listener
-) -> Network:
+def result_of(directory: RunDirectory, trainer: Trainer, saver: Saver, heard: Observer) -> Network:
     """The network that the run ends with: the last, or that of the best evaluation.
 
     What the watch has led to becomes the history's last line, and is told; where the run is made
@@ -31,7 +28,7 @@ def result_of(
     if restore or trainer.exhausted:
         line = ended(trainer, network, restored=restore)
         directory.append_history(line)
-        listener.note(f"{line['reason'][0].upper()}{line['reason'][1:]}.")
+        heard.note(f"{line['reason'][0].upper()}{line['reason'][1:]}.")
     return network
 
 

@@ -22,8 +22,8 @@ from senn_cli.training.best import Best
 from senn_cli.training.branch import branch_off, require_step, undone
 from senn_cli.training.compatible import require_compatible
 from senn_cli.training.interruption import Interruption
-from senn_cli.training.listener import Listener, Silent
 from senn_cli.training.loop import Trainer
+from senn_cli.training.observer import Observer, Observers
 from senn_cli.training.origin import require_from_scratch, require_trained
 from senn_cli.training.run import Run, begin, carry_on
 from senn_cli.training.saving import (
@@ -48,7 +48,7 @@ def resume_run(
     until: Duration | None = None,
     branch: Path | None = None,
     before_growth: bool = False,
-    listener: Listener | None = None,
+    observers: Sequence[Observer] = (),
 ) -> Run:
     """Goes on with the run in `path` from its newest checkpoint that can be restored.
 
@@ -72,7 +72,7 @@ def resume_run(
       DataError: as for `train_run`, or the data are not those that the run was started with.
       DeviceError, DivergedError, InterruptedRun: as for `train_run`.
     """
-    listener = listener if listener is not None else Silent()
+    heard = Observers(observers)
     require_trained(path)
     directory = RunDirectory.open(path)
     before = load_spec(directory.spec_path)
@@ -84,14 +84,14 @@ def resume_run(
     if branch is not None:
         directory = branch_off(directory, branch, step, before_growth=before_growth)
     elif step is None and spec == before and _has_finished(directory):
-        return _finished(directory, listener)
-    heard = Interruption(listener.close, listener.interrupted)
+        return _finished(directory, heard)
+    signals = Interruption(heard.close, heard.interrupted)
     mine = None if branch is None else directory
-    with undone(mine) as begins, RunLock(directory.path), heard as interruption:
-        device, ledger, dataset = begin(spec, listener)
+    with undone(mine) as begins, RunLock(directory.path), signals as interruption:
+        device, ledger, dataset = begin(spec, heard)
         trainer = assemble(spec, dataset, ledger, until)
         store = store_in(directory.path, spec.checkpoints, trainer.timetable.per_epoch)
-        document = _restore(directory, store, trainer, step, data_digest(dataset), listener)
+        document = _restore(directory, store, trainer, step, data_digest(dataset), heard)
         _require_something_to_do(trainer, changed=spec != before)
         forget_after(directory.path, trainer.step)
         directory.cut(document.get("metrics_bytes", 0), document.get("history_bytes", 0))
@@ -110,7 +110,7 @@ def resume_run(
         )
         directory.remove_summary()
         begins()
-        return carry_on(spec, directory, device, dataset, trainer, listener, interruption)
+        return carry_on(spec, directory, device, dataset, trainer, heard, interruption)
 
 
 def _has_finished(directory: RunDirectory) -> bool:
@@ -118,11 +118,11 @@ def _has_finished(directory: RunDirectory) -> bool:
     return summary is not None and summary.get("status") == "finished"
 
 
-def _finished(directory: RunDirectory, listener: Listener) -> Run:
+def _finished(directory: RunDirectory, heard: Observer) -> Run:
     """The run as it is."""
     summary = directory.summary() or {}
     architecture, params = load_weights(directory.path / "weights")
-    listener.note(
+    heard.note(
         f"The run has finished at step {summary.get('steps')} and stays as it is. "
         "Make it longer with, for instance, --set training.epochs=N."
     )
@@ -151,7 +151,7 @@ def _restore(
     trainer: Trainer,
     step: int | None,
     digest: str,
-    listener: Listener,
+    heard: Observer,
 ) -> Mapping[str, Any]:
     """Puts `trainer` where a checkpoint was and returns the checkpoint's document."""
     steps = store.steps()
@@ -163,11 +163,11 @@ def _restore(
             hint="Go on in a new directory with --branch DIR.",
         )
     for number in set_unmarked_aside(store):
-        listener.note(f"The checkpoint of step {number} is left out: it is not marked as complete.")
+        heard.note(f"The checkpoint of step {number} is left out: it is not marked as complete.")
     store.clean()
     if nothing_saved(store) and not _has_finished(directory):
         require_from_scratch(directory.path)
-        listener.note("The run ended before its first checkpoint; it starts at step 0.")
+        heard.note("The run ended before its first checkpoint; it starts at step 0.")
         return {}
 
     def attempt(number: int) -> Mapping[str, Any]:
@@ -188,14 +188,14 @@ def _restore(
         raise RunError(f"no checkpoint in {store.directory} can be restored. {reasons}".rstrip())
     for number, why in newest.failed:
         store.set_aside(number)
-        listener.note(f"The checkpoint of step {number} is left out: {why}")
+        heard.note(f"The checkpoint of step {number} is left out: {why}")
     if newest.failed:
-        listener.note(f"Going on from step {newest.step}.")
-    _require_best(directory, trainer, listener)
+        heard.note(f"Going on from step {newest.step}.")
+    _require_best(directory, trainer, heard)
     return newest.value
 
 
-def _require_best(directory: RunDirectory, trainer: Trainer, listener: Listener) -> None:
+def _require_best(directory: RunDirectory, trainer: Trainer, heard: Observer) -> None:
     """Forgets the best evaluation where its network has been lost, and says so."""
     best = trainer.best
     if best.step is None:
@@ -204,7 +204,7 @@ def _require_best(directory: RunDirectory, trainer: Trainer, listener: Listener)
         restored(bests_in(directory.path), best.step, trainer.optimizer)
     except RunError as error:
         trainer.best = Best(best.metric)
-        listener.note(f"The best network so far, of step {best.step}, is lost: {error.message}")
+        heard.note(f"The best network so far, of step {best.step}, is lost: {error.message}")
 
 
 def _go_to(trainer: Trainer, moment: Moment, document: Mapping[str, Any]) -> None:

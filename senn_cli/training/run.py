@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,19 +25,19 @@ from senn_cli.runs.environment import environment
 from senn_cli.runs.lock import RunLock
 from senn_cli.runs.weights import save_weights
 from senn_cli.spec import Duration, Spec, dump_spec
-from senn_cli.tracking.tracker import Trackers, check_trackers, open_trackers
+from senn_cli.tracking.tracker import check_trackers
 from senn_cli.training.assemble import assemble
 from senn_cli.training.expected import expected_programs
-from senn_cli.training.growing import Event
 from senn_cli.training.interruption import Interruption
-from senn_cli.training.listener import Listener, Silent, Start
-from senn_cli.training.loop import Outputs, Trainer
+from senn_cli.training.loop import Trainer
 from senn_cli.training.network import Network
+from senn_cli.training.observer import Observer, Observers, Start
 from senn_cli.training.optimizer import Optimizer
 from senn_cli.training.recorder import Recorder
 from senn_cli.training.result import result_of
 from senn_cli.training.saving import Saver, data_digest
 from senn_cli.training.snapshot import Moment
+from senn_cli.training.trackers import open_trackers
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def train_run(
     root: Path = Path("runs"),
     run_directory: Path | None = None,
     until: Duration | None = None,
-    listener: Listener | None = None,
+    observers: Sequence[Observer] = (),
 ) -> Run:
     """Trains what `spec` describes and leaves a run directory.
 
@@ -72,7 +72,7 @@ def train_run(
       root: where a new run directory is made, unless `run_directory` names one.
       run_directory: a new or empty directory.
       until: where to stop before the end, with a checkpoint to resume from.
-      listener: told of the progress; nobody by default.
+      observers: told of every moment, in this order, after it has been written.
 
     Raises:
       DataError, DeviceError: before anything is written.
@@ -88,7 +88,7 @@ def train_run(
             hint="Start from another run with `senn transfer --from RUN SPEC`, or leave it out "
             "with --set transfer.freeze=[].",
         )
-    return new_run(spec, root=root, run_directory=run_directory, until=until, listener=listener)
+    return new_run(spec, root=root, run_directory=run_directory, until=until, observers=observers)
 
 
 def new_run(
@@ -97,7 +97,7 @@ def new_run(
     root: Path,
     run_directory: Path | None,
     until: Duration | None,
-    listener: Listener | None,
+    observers: Sequence[Observer],
     network: Callable[[Dataset, Optimizer], Network] | None = None,
     prepare: Callable[[RunDirectory, Dataset, Trainer], None] = lambda *started: None,
 ) -> Run:
@@ -108,14 +108,14 @@ def new_run(
       prepare: writes into the directory what comes before the first step. The spec is written after
         it, so that a directory which was not prepared to the end is no run.
     """
-    listener = listener if listener is not None else Silent()
+    heard = Observers(observers)
     if run_directory is not None:
         require_free(run_directory)
     check_trackers(spec)
-    with Interruption(listener.close, listener.interrupted) as interruption:
-        device, ledger, dataset = begin(spec, listener)
+    with Interruption(heard.close, heard.interrupted) as interruption:
+        device, ledger, dataset = begin(spec, heard)
         for note in dataset.notes:
-            listener.note(f"note: {note}")
+            heard.note(f"note: {note}")
         trainer = assemble(spec, dataset, ledger, until, network)
         directory = (
             RunDirectory.at(run_directory)
@@ -126,19 +126,19 @@ def new_run(
             prepare(directory, dataset, trainer)
             directory.write_spec(dump_spec(spec))
             directory.write_environment(environment() | {"device": device, "devices": _devices()})
-            return carry_on(spec, directory, device, dataset, trainer, listener, interruption)
+            return carry_on(spec, directory, device, dataset, trainer, heard, interruption)
 
 
-def begin(spec: Spec, listener: Listener) -> tuple[str, Ledger, Dataset]:
+def begin(spec: Spec, heard: Observer) -> tuple[str, Ledger, Dataset]:
     """Starts the device and loads the data; the device is in words.
 
     Raises:
       DeviceError, DataError: as for `train_run`.
     """
-    listener.phase("device")
+    heard.phase("device")
     device = choose_device(spec.device, spec.gpu_memory, spec.deterministic)
-    ledger = Ledger(announce=listener.phase)
-    listener.phase("data")
+    ledger = Ledger(announce=heard.phase)
+    heard.phase("data")
     return device, ledger, load_dataset(spec.data, spec.seed)
 
 
@@ -148,83 +148,64 @@ def carry_on(
     device: str,
     dataset: Dataset,
     trainer: Trainer,
-    listener: Listener,
+    heard: Observer,
     interruption: Interruption,
 ) -> Run:
-    """Trains from where `trainer` is to the end, a signal, or the step to stop at."""
-    with closing(open_trackers(spec, directory.path, trainer.step, listener.note)) as trackers:
-        return _train(spec, directory, device, dataset, trainer, listener, interruption, trackers)
+    """Trains from where `trainer` is to the end, a signal, or the step to stop at.
+
+    Args:
+      heard: those who were passed in; told after everybody of the run's own, see `observer`.
+    """
+    trackers = open_trackers(spec, directory.path, trainer.step, heard.note)
+    with closing(Observers([trackers, heard])):
+        directory.write_preprocessing(Preprocessing.of(dataset).to_json())
+        saver = Saver(directory, spec.checkpoints, trainer, data_digest(dataset))
+        own = [_Rows(directory), trackers, *_recorder(spec, directory, trainer), saver]
+        observer = Observers([*own, interruption, heard])
+        observer.start(_start(spec, directory, device, dataset, trainer))
+        try:
+            trainer.run(observer)
+        except DivergedError:
+            observer.halted(trainer.moment, "diverged")
+            observer.end(_finish(spec, directory, dataset, trainer, "diverged").summary)
+            raise
+        if not trainer.finished:
+            trainer.ledger.closed = True
+            observer.halted(trainer.moment, "stopped")
+            if interruption.requested is not None:
+                raise InterruptedRun(
+                    f"stopped at step {trainer.step}; the run so far is in {directory.path}",
+                    exit_code=interruption.exit_code or 75,
+                    hint=how_to_go_on(directory.path),
+                )
+            return _stopped(spec, directory, trainer)
+        trainer.close(observer)
+        observer.halted(trainer.moment, "finished")
+        network = result_of(directory, trainer, saver, heard)
+        observer.result(network)
+        run = _finish(spec, directory, dataset, trainer, "finished", network)
+        observer.end(run.summary)
+        return run
 
 
-def _train(
-    spec: Spec,
-    directory: RunDirectory,
-    device: str,
-    dataset: Dataset,
-    trainer: Trainer,
-    listener: Listener,
-    interruption: Interruption,
-    trackers: Trackers,
-) -> Run:
-    directory.write_preprocessing(Preprocessing.of(dataset).to_json())
-    saver = Saver(directory, spec.checkpoints, trainer, data_digest(dataset))
-    recorder = Recorder(spec, directory.path, trainer) if spec.record.anything else None
-    outputs = Outputs(
-        metrics=_each(directory.append_metrics, trackers.metrics, listener.metrics),
-        event=_each(directory.append_history, trackers.event),
-        interrupted=lambda: interruption.requested is not None,
-        growing=saver.note_history,
-        grown=saver.grown,
-        improved=saver.improved,
-        round=_each(recorder.round if recorder is not None else None, _told(listener)),
-        boundary=_each(saver.boundary, lambda trainer: listener.step(trainer.step)),
-    )
-    listener.start(_start(spec, directory, device, dataset, trainer))
-    if recorder is not None:
-        recorder.start()
-    try:
-        trainer.run(outputs)
-    except DivergedError:
-        saver.close()
-        run = _finish(spec, directory, dataset, trainer, "diverged", trainer.network)
-        trackers.end(run.summary)
-        raise
-    if not trainer.finished:
-        trainer.ledger.closed = True
-        saver.save(trainer.moment, wait=True)
-        saver.close()
-        if interruption.requested is not None:
-            raise InterruptedRun(
-                f"stopped at step {trainer.step}; the run so far is in {directory.path}",
-                exit_code=interruption.exit_code or 75,
-                hint=how_to_go_on(directory.path),
-            )
-        return _stopped(spec, directory, trainer)
-    trainer.close(outputs)
-    saver.save(trainer.moment, wait=True)  # the last moment, so that the run can be made longer
-    saver.close()
-    network = result_of(directory, trainer, saver, listener)
-    if recorder is not None:
-        recorder.end(network)
-    run = _finish(spec, directory, dataset, trainer, "finished", network)
-    trackers.end(run.summary)
-    listener.end(run.summary)
-    return run
+class _Rows(Observer):
+    """Writes rows of metrics and events into the run directory."""
+
+    def __init__(self, directory: RunDirectory) -> None:
+        self.directory = directory
+
+    def metrics(self, row: Mapping[str, Any]) -> None:
+        """Writes a row."""
+        self.directory.append_metrics(row)
+
+    def round(self, events: Sequence[Mapping[str, Any]], before: Moment, after: Moment) -> None:
+        """Writes the events."""
+        for event in events:
+            self.directory.append_history(event)
 
 
-def _told(listener: Listener) -> Callable[[Moment, Moment, list[Event]], None]:
-    return lambda before, after, events: listener.round(events)
-
-
-def _each(*outputs: Callable[..., None] | None) -> Callable[..., None]:
-    """Calls all that are there with the same arguments."""
-
-    def output(*args: Any) -> None:
-        for call in outputs:
-            if call is not None:
-                call(*args)
-
-    return output
+def _recorder(spec: Spec, directory: RunDirectory, trainer: Trainer) -> list[Observer]:
+    return [Recorder(spec, directory.path, trainer)] if spec.record.anything else []
 
 
 def _devices() -> list[str]:
@@ -269,9 +250,10 @@ def _finish(
     dataset: Dataset,
     trainer: Trainer,
     status: str,
-    network: Network,
+    network: Network | None = None,
 ) -> Run:
-    """Evaluates `network` on the test part, writes weights and summary."""
+    """Evaluates `network`, by default the last, on the test part; writes weights and summary."""
+    network = trainer.network if network is None else network
     ledger, architecture = trainer.ledger, network.architecture
     with ledger.phase("evaluate"):
         loss, value = trainer.measure(on_device(dataset, dataset.test), network)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from senn_cli.runs.layout import BEFORE_GROWTH, BEST, CHECKPOINTS
 from senn_cli.spec.checkpoints import CheckpointsSpec
 from senn_cli.training.loop import Trainer
 from senn_cli.training.network import Network
+from senn_cli.training.observer import Halt, Observer
 from senn_cli.training.optimizer import Optimizer
 from senn_cli.training.snapshot import (
     Moment,
@@ -104,7 +105,7 @@ def data_digest(dataset: Dataset) -> str:
     return f"{value:08x}"
 
 
-class Saver:
+class Saver(Observer):
     """Saves a trainer's moments into its run directory.
 
     Args:
@@ -129,9 +130,9 @@ class Saver:
         self.unsaved: tuple[int, dict[str, NDArray[Any]], dict[str, Any]] | None = None
         self.clock = clock
         self.saved_at = clock()
-        self.history_size = 0
+        self.history_size = self.directory.sizes()["history"]
 
-    def boundary(self, trainer: Trainer) -> None:
+    def boundary(self, moment: Moment) -> None:
         """Saves if the spec's interval has passed."""
         every = self.spec.every
         if not self.spec.enabled:
@@ -139,17 +140,28 @@ class Saver:
         if every.minutes is not None:
             due = self.clock() - self.saved_at >= 60 * every.minutes
         else:
-            due = trainer.step % every.in_steps(trainer.timetable.per_epoch) == 0
+            due = moment.step % every.in_steps(self.trainer.timetable.per_epoch) == 0
         if due:
-            self.save(trainer.moment)
+            self.save(moment)
 
-    def grown(self, before: Moment, after: Moment) -> None:
-        """Saves before and after a growth event, if the spec wants it."""
-        if self.spec.enabled and self.spec.growth:
+    def round(self, events: Sequence[Mapping[str, Any]], before: Moment, after: Moment) -> None:
+        """Saves before and after a round that has changed the network, if the spec wants it."""
+        grown = after.network is not before.network
+        if grown and self.spec.enabled and self.spec.growth:
             document = self._document(before) | {"history_bytes": self.history_size}
             with self.trainer.ledger.phase("save"):
                 self.before.save(before.step, arrays_of(before), document)
             self.save(after)
+        self.history_size = self.directory.sizes()["history"]
+
+    def halted(self, moment: Moment, how: Halt) -> None:
+        """Saves the last moment, of a finished run, too, so that it can be made longer.
+
+        The last moment of one that has diverged is none to go on from.
+        """
+        if how != "diverged":
+            self.save(moment, wait=True)
+        self.finish()
 
     def improved(self, moment: Moment) -> None:
         """Keeps a copy of the best moment so far; it is written before the next checkpoint is.
@@ -182,17 +194,13 @@ class Saver:
         assert step is not None
         return restored(self.bests, step, self.trainer.optimizer).network
 
-    def close(self) -> None:
+    def finish(self) -> None:
         """Has the best moment reach the disk and waits for the last save; RunError if one fails."""
         self._save_best()
         self.before.close()
         self.bests.close()
         self.store.close()
         self._forget_bests()
-
-    def note_history(self) -> None:
-        """Remembers how long the history is before a round's events are written."""
-        self.history_size = self.directory.sizes()["history"]
 
     def _save_best(self) -> None:
         """Starts to write the best moment, where it is not on disk yet."""

@@ -7,7 +7,7 @@ run has a fate, which is told and kept in `transfer.json`: nothing is cast, cut 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -33,10 +33,10 @@ from senn_cli.training.destination import (
     head_of,
     other_inputs,
 )
-from senn_cli.training.listener import Listener, Silent
 from senn_cli.training.loop import Trainer
 from senn_cli.training.memory import GrowthMemory
 from senn_cli.training.network import Network, new_network
+from senn_cli.training.observer import Observer, Observers
 from senn_cli.training.optimizer import Optimizer
 from senn_cli.training.origin import FORMAT, TRANSFER, Origin, read_origin
 from senn_cli.training.run import Run, new_run
@@ -74,7 +74,7 @@ def transfer_run(
     root: Path = Path("runs"),
     run_directory: Path | None = None,
     until: Duration | None = None,
-    listener: Listener | None = None,
+    observers: Sequence[Observer] = (),
     told: Told = lambda origin, fates: None,
 ) -> Run:
     """Trains what `spec` describes, from the network in `origin`.
@@ -91,7 +91,7 @@ def transfer_run(
       UsageError, SpecError: origin, spec and data do not go together.
       DataError, DeviceError, DivergedError, InterruptedRun: as for `train_run`.
     """
-    listener = listener if listener is not None else Silent()
+    heard = Observers(observers)
     if run_directory is not None:
         require_free(run_directory)
     settings = spec.transfer
@@ -100,7 +100,7 @@ def transfer_run(
     found = read_origin(origin, spec.network.kind, state=state)
     spec, notes = adopted(spec, found)
     for note in (*found.notes, *notes):
-        listener.note(note)
+        heard.note(note)
     if state:
         _require_same_state(spec, found)
     fates: tuple[Fate, ...] = ()
@@ -118,14 +118,14 @@ def transfer_run(
         directory.append_history(_event(found, trainer))
         saver = Saver(directory, spec.checkpoints, trainer, data_digest(dataset))
         saver.save(trainer.moment, wait=True)
-        saver.close()
+        saver.finish()
 
     return new_run(
         spec,
         root=root,
         run_directory=run_directory,
         until=until,
-        listener=listener,
+        observers=[heard],
         network=network,
         prepare=prepare,
     )

@@ -4,15 +4,18 @@ import datetime
 import io
 import re
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from rich.console import Console
 
-from senn_cli.cli.live import Terminal, make_listener, pack
+from senn_cli.cli.live import Terminal, make_view, pack
 from senn_cli.cli.log import Plain
-from senn_cli.training.listener import Start
+from senn_cli.training.observer import Start
 from tests.waiting import wait_until
 
+AROUND: Any = (None, None)  # moments that no view looks at
 START = Start(
     name="größe [bold]x",
     run_directory="runs/a",
@@ -81,14 +84,19 @@ def drawn(view: Terminal, width: int) -> list[str]:
     return file.getvalue().splitlines()
 
 
+def at(step: int) -> Any:
+    """A moment, as far as a view looks at it."""
+    return SimpleNamespace(step=step)
+
+
 def test_a_terminal_gets_the_live_view(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
-    assert isinstance(make_listener(terminal()[0]), Terminal)
+    assert isinstance(make_view(terminal()[0]), Terminal)
 
 
 def test_a_dumb_terminal_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
-    assert isinstance(make_listener(terminal()[0]), Plain)
+    assert isinstance(make_view(terminal()[0]), Plain)
 
 
 @pytest.mark.parametrize("variable", ["FORCE_COLOR", "TTY_COMPATIBLE"])
@@ -97,11 +105,11 @@ def test_a_log_gets_lines_even_with_forced_colours(
 ) -> None:
     monkeypatch.setenv(variable, "1")
     file = io.StringIO()
-    listener = make_listener(Console(file=file))
-    assert isinstance(listener, Plain)
-    listener.start(START)
-    listener.round([ACCEPTED])
-    listener.end(SUMMARY)
+    view = make_view(Console(file=file))
+    assert isinstance(view, Plain)
+    view.start(START)
+    view.round([ACCEPTED], *AROUND)
+    view.end(SUMMARY)
     assert "\x1b" not in file.getvalue()
 
 
@@ -131,7 +139,7 @@ def test_the_live_view_tells_everything() -> None:
     view.start(START)
     view.phase("train")
     clock.time += 10
-    view.step(30)
+    view.boundary(at(30))
     view.metrics(ROW)
     view.phase("score")
     bar, *lines = drawn(view, 80)
@@ -218,8 +226,8 @@ def test_growth_stays_above_the_live_view() -> None:
     console, file = terminal(100, color_system=None)
     view = Terminal(console, clock=Clock(), refresh=0)
     view.start(START)
-    view.round([ACCEPTED])
-    view.round([REJECTED])
+    view.round([ACCEPTED], *AROUND)
+    view.round([REJECTED], *AROUND)
     assert "12 neurons" in " ".join(drawn(view, 100))
     view.end(SUMMARY)
     view.close()
@@ -236,7 +244,7 @@ def test_no_color_means_no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     console, file = terminal()
     view = Terminal(console, clock=Clock(), refresh=0)
     view.start(START)
-    view.round([ACCEPTED])
+    view.round([ACCEPTED], *AROUND)
     view.metrics(ROW)
     view.close()
     codes = {
@@ -254,7 +262,7 @@ def test_a_terminal_in_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
     view = Terminal(console, clock=Clock(), refresh=0)
     view.start(START)
     view.metrics(ROW)
-    view.round([ACCEPTED])
+    view.round([ACCEPTED], *AROUND)
     view.close()
     # A line character would raise UnicodeEncodeError.
     assert "----" in content(file)

@@ -13,12 +13,14 @@ from rich.console import Console
 from senn_cli.cli.log import INTERVAL, Plain
 from tests.cli.test_live import (
     ACCEPTED,
+    AROUND,
     REJECTED,
     ROW,
     START,
     SUMMARY,
     Clock,
     ascii_file,
+    at,
     content,
     noon,
 )
@@ -38,7 +40,7 @@ def test_a_log_holds_dated_lines_at_most_every_ten_seconds() -> None:
     for second in range(26):
         clock.time = 100.0 + second
         view.phase("train")
-        view.step(second)
+        view.boundary(at(second))
         view.metrics({**ROW, "step": second})
     lines = file.getvalue().splitlines()
     assert lines[0] == "2025-01-02 12:00:00 device: CPU (2 cores)"
@@ -70,7 +72,7 @@ def test_a_last_row_is_written_once() -> None:
 def test_a_log_holds_every_accepted_event_and_no_rejection() -> None:
     view, file = plain(Clock())
     for events in ([ACCEPTED], [REJECTED], [ACCEPTED, REJECTED]):
-        view.round(events)
+        view.round(events, *AROUND)
     lines = file.getvalue().splitlines()
     assert lines == [
         "2025-01-02 12:00:00 grown: step 30, layer 0 +2, now 12",
@@ -80,7 +82,7 @@ def test_a_log_holds_every_accepted_event_and_no_rejection() -> None:
 
 def test_a_name_cannot_steer_the_log() -> None:
     view, file = plain(Clock())
-    view.round([{**ACCEPTED, "site": "a\r\n\x1b[2J"}])
+    view.round([{**ACCEPTED, "site": "a\r\n\x1b[2J"}], *AROUND)
     assert file.getvalue().count("\n") == 1
     assert not set(file.getvalue()) & {"\x1b", "\r"}
 
@@ -118,7 +120,7 @@ def test_a_log_is_never_silent_for_long() -> None:
     told = "step 0/120, compiling train, 2 of about 17, first run only"
     assert gaps(view, file, clock, 21) == [f"{told}, for {n} s" for n in (10, 20)]
     view.phase("train")
-    view.step(3)
+    view.boundary(at(3))
     assert gaps(view, file, clock, 9) == ["step 3/120, training, for 9 s"]
     view.phase("score")
     assert gaps(view, file, clock, 10) == ["step 3/120, scoring, for 10 s"]

@@ -567,7 +567,7 @@ def test_a_limit_on_the_size_of_files(warm: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     try:
         with pytest.raises(RunError, match=r"step \d could not be saved .*: File too large"):
-            go(SMALL, run, EVERY, listener=Limited())
+            go(SMALL, run, EVERY, observers=[Limited()])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert store_of(run).steps()

@@ -13,7 +13,7 @@ from senn_cli.errors import DivergedError, UsageError
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.spec import Duration, Spec, parse_spec
 from senn_cli.tracking.tracker import KINDS
-from senn_cli.training.listener import Silent
+from senn_cli.training.observer import Observer
 from senn_cli.training.resume import resume_run
 from senn_cli.training.run import train_run
 from tests.resuming import SMALL
@@ -21,8 +21,8 @@ from tests.resuming import SMALL
 TRACKED = parse_spec(SMALL + "track: {wandb: true}\n")
 
 
-class Notes(Silent):
-    """A listener that keeps what it should tell the user."""
+class Notes(Observer):
+    """An observer that keeps what it should tell the user."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -101,7 +101,7 @@ def test_a_run_that_stops_has_no_end_and_a_resumed_one_goes_on(
 
 def test_a_full_disk_ends_the_tracker_and_not_the_run(tmp_path: Path, opened: Opened) -> None:
     opened.full, notes = 6, Notes()
-    run = train_run(TRACKED, run_directory=tmp_path / "run", listener=notes)
+    run = train_run(TRACKED, run_directory=tmp_path / "run", observers=[notes])
     assert run.summary["status"] == "finished"
     assert steps(run.path) == [3, 6, 9]
     assert (opened[0].steps, opened[0].summaries, opened[0].closed) == ([3], [], 1)

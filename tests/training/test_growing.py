@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +14,9 @@ from senn_cli.data.registry import load_dataset
 from senn_cli.engine.programs import Aborted, Ledger
 from senn_cli.spec import parse_spec
 from senn_cli.training.assemble import assemble
-from senn_cli.training.loop import Outputs, Trainer
+from senn_cli.training.loop import Trainer
 from senn_cli.training.memory import GrowthMemory
+from senn_cli.training.observer import Observer
 from senn_cli.training.snapshot import Moment, arrays_of
 from tests.resuming import MOONS, Executables, shared_programs, steps
 
@@ -37,42 +38,44 @@ def trainer(
     return assemble(spec, load_dataset(spec.data, 0), ledger, steps(until))
 
 
-class Recorder:
+class Log(Observer):
     """Keeps what it is told, in order."""
 
     def __init__(self, *, stop: Callable[[], bool] = lambda: False) -> None:
         self.log: list[tuple[str, Any]] = []
         self.moments: list[tuple[Moment, Moment]] = []
-        self.outputs = Outputs(
-            metrics=lambda row: self.log.append(("metrics", row["step"])),
-            event=lambda event: self.log.append(("event", event["edit"])),
-            interrupted=stop,
-            growing=lambda: self.log.append(("growing", None)),
-            grown=self._grown,
-            boundary=lambda trainer: self.log.append(("boundary", trainer.step)),
-        )
+        self.stop = stop
 
-    def _grown(self, before: Moment, after: Moment) -> None:
-        self.log.append(("grown", after.step))
+    def metrics(self, row: Mapping[str, Any]) -> None:
+        self.log.append(("metrics", row["step"]))
+
+    def round(self, events: Sequence[Mapping[str, Any]], before: Moment, after: Moment) -> None:
+        self.log += [("event", event["edit"]) for event in events]
+        self.log.append(("round", after.step))
         self.moments.append((before, after))
+
+    def boundary(self, moment: Moment) -> None:
+        self.log.append(("boundary", moment.step))
+
+    def stops(self) -> bool:
+        return self.stop()
 
 
 def test_the_order_of_a_round() -> None:
-    heard = Recorder()
-    trainer(ROUND).run(heard.outputs)
+    heard = Log()
+    trainer(ROUND).run(heard)
     assert heard.log == [
         ("metrics", ROUND),
-        ("growing", None),
         ("event", "insert_layer"),
-        ("grown", ROUND),
+        ("round", ROUND),
         ("boundary", ROUND),
     ]
 
 
 def test_the_moments_before_and_after() -> None:
-    heard = Recorder()
+    heard = Log()
     run = trainer(ROUND)
-    run.run(heard.outputs)
+    run.run(heard)
     ((before, after),) = heard.moments
     assert (before.network.architecture.widths, after.network.architecture.widths) == ((), (2,))
     assert before.step == after.step == ROUND
@@ -84,13 +87,13 @@ def test_the_moments_before_and_after() -> None:
         assert all(np.isfinite(a).all() for a in jax.device_get(list(arrays_of(moment).values())))
 
 
-def called_off(phase: str, count: int) -> tuple[Trainer, Recorder]:
+def called_off(phase: str, count: int) -> tuple[Trainer, Log]:
     """A run of six steps that is interrupted when it enters `phase` for the `count`th time."""
     entered: list[str] = []
-    heard = Recorder(stop=lambda: entered.count(phase) >= count)
+    heard = Log(stop=lambda: entered.count(phase) >= count)
     run = trainer(announce=lambda name, what: entered.append(name))
     entered.clear()  # of its making
-    run.run(heard.outputs)
+    run.run(heard)
     return run, heard
 
 
@@ -105,41 +108,34 @@ def test_a_round_that_is_called_off_leaves_no_trace(phase: str, count: int) -> N
 
 def test_a_pending_round_comes_first() -> None:
     run, _ = called_off("surgery", 1)
-    heard = Recorder()
+    heard = Log()
     run.timetable = replace(run.timetable, until=ROUND)
-    run.run(heard.outputs)
+    run.run(heard)
     # No second row of metrics for the same step.
-    assert [name for name, _ in heard.log] == ["growing", "event", "grown"]
+    assert [name for name, _ in heard.log] == ["event", "round"]
     assert run.memory == GrowthMemory(ROUND, 1, pending=False)
     whole = trainer(ROUND)
-    whole.run(Recorder().outputs)
+    whole.run(Log())
     for name, array in arrays_of(whole.moment).items():
         assert np.asarray(array).tobytes() == np.asarray(arrays_of(run.moment)[name]).tobytes()
 
 
 def test_a_signal_between_rounds_is_no_part_of_one() -> None:
-    steps_seen: list[int] = []
-    heard = Recorder(stop=lambda: len(steps_seen) > 1)
-    boundary = heard.outputs.boundary
-
-    def at_boundary(trainer: Trainer) -> None:
-        steps_seen.append(trainer.step)
-        boundary(trainer)
-
-    outputs = replace(heard.outputs, boundary=at_boundary)
+    heard = Log(stop=lambda: heard.log.count(("boundary", 3)) > 0)
     run = trainer(12, "checkpoints={every: {steps: 2}}")
-    run.run(outputs)
-    assert steps_seen == [2, 3]
+    run.run(heard)
+    assert [step for name, step in heard.log if name == "boundary"] == [2, 3]
     assert not run.memory.pending
     assert run.network.architecture.widths == (2,)
 
 
 def test_a_round_that_adds_nothing_tells_no_growth() -> None:
-    heard = Recorder()
+    heard = Log()
     run = trainer(ROUND, "expansion.max_hidden=1")  # a layer would have two neurons
-    run.run(heard.outputs)
+    run.run(heard)
     assert ("event", None) in heard.log
-    assert not heard.moments
+    ((before, after),) = heard.moments
+    assert before.network is after.network
     assert run.memory == GrowthMemory()
 
 

@@ -143,7 +143,7 @@ def test_a_signal_during_the_look_before_the_first_step_has_nothing_looked_at_tw
     path = tmp_path / "run"
     with shared_programs(executables):
         with pytest.raises(InterruptedRun):
-            go(SPEC, path, listener=Heard(at=("track", 1)))
+            go(SPEC, path, observers=[Heard(at=("track", 1))])
         resume(path)
     check_same(path, run.path)
 

@@ -126,12 +126,12 @@ def interrupted_again_and_again(
     stopped: list[int] = []
     while True:
         in_vain = stopped.count(stopped[-1]) - 1 if stopped else 0
-        listener = Heard(at=(phase, count + in_vain))
+        heard = Heard(at=(phase, count + in_vain))
         try:
             if path.exists():
-                resume(path, listener=listener)
+                resume(path, observers=[heard])
             else:
-                go(text, path, *overrides, listener=listener)
+                go(text, path, *overrides, observers=[heard])
         except InterruptedRun as error:
             assert error.exit_code == 75
             stopped.append(store_of(path).steps()[-1])
@@ -167,7 +167,7 @@ def test_a_round_that_is_called_off_is_done_again(
 ) -> None:
     path, step = tmp_path / "run", either.growth_steps[0]
     with pytest.raises(InterruptedRun, match=f"stopped at step {step}"):
-        go(either.text, path, listener=Heard(at=(phase, 1)))
+        go(either.text, path, observers=[Heard(at=(phase, 1))])
     growth = document(path, step)["meta"]["growth"]
     assert growth == {"last_layer_step": None, "accepted": 0, "pending": True}
     assert document(path, step)["meta"]["architecture"]["hidden"] == (
@@ -180,7 +180,7 @@ def test_a_round_that_is_called_off_is_done_again(
     # Again at the very same place, and once more within the round that is done again.
     for _ in range(2):
         with pytest.raises(InterruptedRun, match=f"stopped at step {step}"):
-            resume(path, listener=Heard(at=(phase, 1)))
+            resume(path, observers=[Heard(at=(phase, 1))])
     assert resume(path, until=steps(step)).summary["hidden"] != []
     assert document(path, step)["meta"]["growth"]["pending"]
     resume(path)
@@ -191,12 +191,12 @@ def test_a_signal_while_events_are_written_leaves_the_round_whole(
     warm: Reference, tmp_path: Path
 ) -> None:
     class AtFirstEvent(Heard):
-        def round(self, events: object) -> None:
+        def round(self, events: object, before: object, after: object) -> None:
             os.kill(os.getpid(), signal.SIGTERM)
 
     path = tmp_path / "run"
     with pytest.raises(InterruptedRun) as caught:
-        go(warm.text, path, listener=AtFirstEvent())
+        go(warm.text, path, observers=[AtFirstEvent()])
     assert caught.value.exit_code == 75
     step = warm.growth_steps[0]
     assert not document(path, step)["meta"]["growth"]["pending"]
@@ -208,7 +208,7 @@ def test_a_signal_while_events_are_written_leaves_the_round_whole(
 def test_control_c_before_the_first_step(warm: Reference, tmp_path: Path) -> None:
     path = tmp_path / "run"
     with pytest.raises(InterruptedRun, match="stopped at step 0") as caught:
-        go(warm.text, path, listener=Heard(at=("evaluate", 1), number=signal.SIGINT))
+        go(warm.text, path, observers=[Heard(at=("evaluate", 1), number=signal.SIGINT)])
     assert caught.value.exit_code == 130
     assert caught.value.hint == f"Go on with: senn resume {path}"
     resume(path)
@@ -227,7 +227,7 @@ def test_a_spec_that_was_deleted_meanwhile_is_named_and_no_resume_advised(
                 (path / "spec.yaml").unlink()
 
     with pytest.raises(InterruptedRun) as caught:
-        go(warm.text, path, listener=Deletes(at=("train", 3)))
+        go(warm.text, path, observers=[Deletes(at=("train", 3))])
     hint = caught.value.hint or ""
     assert hint.startswith(f"{path / 'spec.yaml'} is missing")
     assert f"`senn train SPEC --print-spec > {path / 'spec.yaml'}`" in hint
@@ -331,12 +331,12 @@ def test_a_run_that_was_killed_before_its_first_checkpoint_starts_again(
 
     path = tmp_path / "run"
     with pytest.raises(Killed):
-        go(warm.text, path, listener=AtSecondRow())
+        go(warm.text, path, observers=[AtSecondRow()])
     assert len(rows(path / "metrics.jsonl")) == 2
     assert store_of(path).steps() == ()
-    listener = Heard()
-    resume(path, listener=listener)
-    assert listener.notes == ["The run ended before its first checkpoint; it starts at step 0."]
+    heard = Heard()
+    resume(path, observers=[heard])
+    assert heard.notes == ["The run ended before its first checkpoint; it starts at step 0."]
     check_same(path, warm.path)
     # What the killed process had written is kept, but aside.
     assert [row["step"] for row in rows(path / "metrics.cut.jsonl")] == [3, 6]

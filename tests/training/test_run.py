@@ -20,7 +20,7 @@ from senn_cli.runs.jsonl import to_json
 from senn_cli.runs.weights import load_weights
 from senn_cli.spec import load_spec, parse_spec
 from senn_cli.training import run as run_module
-from senn_cli.training.listener import Silent, Start
+from senn_cli.training.observer import Observer, Start
 from senn_cli.training.run import Run, train_run
 from tests.resuming import DIGITS, MOONS
 
@@ -59,8 +59,8 @@ ROW = {
 
 
 @dataclass
-class Watched(Silent):
-    """A listener that keeps everything in order, compilations included."""
+class Watched(Observer):
+    """An observer that keeps everything in order, compilations included."""
 
     log: list[tuple[str, Any]] = field(default_factory=list)
 
@@ -73,7 +73,7 @@ class Watched(Silent):
     def metrics(self, row: Mapping[str, Any]) -> None:
         self.log.append(("metrics", dict(row)))
 
-    def round(self, events: Sequence[Mapping[str, Any]]) -> None:
+    def round(self, events: Sequence[Mapping[str, Any]], before: Any, after: Any) -> None:
         self.log += [("event", dict(event)) for event in events]
 
     def end(self, summary: Mapping[str, Any]) -> None:
@@ -129,7 +129,7 @@ def watched(text: str, root: Path) -> Watch:
 
     jax.monitoring.register_event_duration_secs_listener(heard)
     try:
-        return Watch(go(text, root, listener=log), log)
+        return Watch(go(text, root, observers=[log]), log)
     finally:
         jax.monitoring.unregister_event_duration_listener(heard)
 
@@ -237,7 +237,7 @@ def test_the_limit_of_a_round_is_kept(digits: Watch) -> None:
         assert len(accepted) <= 2
 
 
-def test_the_listener_is_told_what_is_written(either: Watch) -> None:
+def test_an_observer_is_told_what_is_written(either: Watch) -> None:
     assert to_json(either.log.all("metrics")) == either.rows("metrics.jsonl")
     assert to_json(either.log.all("event")) == either.rows("history.jsonl")
     assert either.log.all("end") == [either.run.summary]
@@ -361,7 +361,7 @@ def test_a_run_of_so_many_minutes_ends(tmp_path: Path, monkeypatch: pytest.Monke
 
     seconds = [0.0]
     monkeypatch.setattr(Ledger, "total", lambda self: seconds[-1])
-    run = go(SMALL, tmp_path, "training={minutes: 0.05, batch_size: 30}", listener=Slow())
+    run = go(SMALL, tmp_path, "training={minutes: 0.05, batch_size: 30}", observers=[Slow()])
     assert run.summary["status"] == "finished"
     # A second an evaluation and an evaluation an epoch: after three epochs, three seconds are over.
     assert (run.summary["epochs"], run.summary["seconds"]["total"]) == (3, 3)
@@ -378,7 +378,7 @@ def halted() -> Iterator[Watched]:
 
 def test_what_was_written_stays_after_an_interrupt(tmp_path: Path, halted: Watched) -> None:
     with pytest.raises(KeyboardInterrupt):
-        go(SMALL, tmp_path, listener=halted)
+        go(SMALL, tmp_path, observers=[halted])
     (path,) = tmp_path.iterdir()
     assert [row["step"] for row in strict_rows(path / "metrics.jsonl")] == [3]
     assert not (path / "summary.json").exists()

@@ -56,8 +56,7 @@ class Scene:
 
     def boundary(self, step: int) -> tuple[int, ...]:
         """The complete checkpoints after the loop has come to `step`."""
-        self.at(step)
-        self.saver.boundary(self.trainer)
+        self.saver.boundary(self.at(step))
         self.saver.store.wait()
         return self.saver.store.steps()
 
@@ -101,7 +100,7 @@ def test_only_when_asked(tmp_path: Path) -> None:
     run = scene(tmp_path / "run", "checkpoints=false")
     run.time[0] = 1e6
     assert run.boundary(1) == ()
-    run.saver.grown(run.at(2), run.at(2))
+    run.saver.round([], run.at(2), run.at(2))
     run.saver.save(run.at(3), wait=True)  # the end, or an interruption
     assert run.saver.store.steps() == (3,)
 
@@ -132,12 +131,12 @@ def test_what_stands_beside_the_arrays(tmp_path: Path) -> None:
 def test_before_and_after_growth(tmp_path: Path) -> None:
     run = scene(tmp_path / "run", "checkpoints={growth: true}")
     run.directory.append_history({"step": 2})
+    run.saver.round([], run.at(2), run.trainer.moment)  # one that has changed nothing
     before = replace(run.at(5), memory=replace(run.trainer.memory, pending=True))
-    run.saver.note_history()
     run.directory.append_history({"step": 5})
     run.trainer.memory = replace(run.trainer.memory, accepted=1)
-    run.saver.grown(before, run.at(5))
-    run.saver.close()
+    run.saver.round([], before, run.at(5))
+    run.saver.finish()
     assert run.saver.store.steps() == run.saver.before.steps() == (5,)
     row = len('{"step": 2}\n')
     earlier, later = meta(run.saver.before, 5)["meta"], meta(run.saver.store, 5)["meta"]
@@ -165,15 +164,15 @@ def test_the_best_moment_is_written_with_the_next_checkpoint(tmp_path: Path) -> 
     assert run.boundary(30) == (30,)
     assert bests.steps() == (12,)
     improved(31)
-    run.saver.close()  # the run ends, perhaps as it has diverged
+    run.saver.finish()  # the run ends, perhaps as it has diverged
     assert bests.steps() == (12, 31)
     assert meta(bests, 31)["meta"].keys() == meta(run.saver.store, 30)["meta"].keys()
 
 
 def test_growth_is_not_saved_unless_asked(tmp_path: Path) -> None:
     run = scene(tmp_path / "run")
-    run.saver.grown(run.at(5), run.at(5))
-    run.saver.close()
+    run.saver.round([], run.at(5), run.at(5))
+    run.saver.finish()
     assert not (tmp_path / "run" / "checkpoints").exists()
 
 
@@ -194,7 +193,7 @@ def test_a_failed_save_is_told_at_the_next_occasion(tmp_path: Path, full: None) 
             run.saver.save(run.at(1), wait=hear == "wait")
             if hear == "save":
                 run.saver.save(run.at(2))
-            run.saver.close()
+            run.saver.finish()
         assert run.saver.store.steps() == ()
 
 

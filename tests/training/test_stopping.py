@@ -161,7 +161,7 @@ class Killed(BaseException):
 
 @dataclass
 class Killing(Heard):
-    """A listener that kills the run at an evaluation."""
+    """An observer that kills the run at an evaluation."""
 
     fatal: int = 0
 
@@ -176,7 +176,7 @@ def test_killed_it_still_ends_with_the_same_best_network(
 ) -> None:
     path = tmp_path / "run"
     with pytest.raises(Killed):
-        go(MOONS, path, *GROWING, EVERY_OTHER, STOP, listener=Killing(fatal=step))
+        go(MOONS, path, *GROWING, EVERY_OTHER, STOP, observers=[Killing(fatal=step)])
     for thread in threading.enumerate():
         if thread.name.startswith("checkpoint-"):
             thread.join()  # a kill may come at any time; here after the last save
@@ -205,7 +205,7 @@ def test_resumed_it_stays_as_it_is(runs: Runs, tmp_path: Path) -> None:
     path, heard = tmp_path / "run", Heard()
     shutil.copytree(runs.stopped.path, path)
     before = tree_of(path)
-    assert resume(path, listener=heard).summary["best"]["step"] == BEST
+    assert resume(path, observers=[heard]).summary["best"]["step"] == BEST
     assert tree_of(path) == before
     assert heard.notes[0].startswith("The run has finished at step 6 and stays as it is.")
 
@@ -278,7 +278,7 @@ def test_a_lost_best_network_is_told_and_the_best_of_what_follows_is_taken(tmp_p
     for file in (path / "checkpoints" / "best" / str(lost) / "arrays").rglob("*"):
         if file.is_file():
             os.truncate(file, file.stat().st_size // 2)
-    summary = resume(path, listener=heard).summary
+    summary = resume(path, observers=[heard]).summary
     (note,) = heard.notes[:1]
     assert note.startswith(f"The best network so far, of step {lost}, is lost: ")
     losses = [row["train_loss"] for row in rows(path / "metrics.jsonl")][5:]

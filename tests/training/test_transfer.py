@@ -31,9 +31,9 @@ from senn_cli.runs.weights import load_weights, save_weights
 from senn_cli.spec import Duration, parse_spec
 from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, SgdSpec
 from senn_cli.training.destination import adopted, destination, frozen_entries, frozen_parts
-from senn_cli.training.listener import Listener, Silent
 from senn_cli.training.memory import GrowthMemory
 from senn_cli.training.network import new_network
+from senn_cli.training.observer import Observer
 from senn_cli.training.optimizer import make_optimizer
 from senn_cli.training.origin import Origin, digest_of, origins, read_origin, read_transfer
 from senn_cli.training.run import Run, train_run
@@ -114,7 +114,7 @@ def source(made: Source) -> Iterator[Source]:
 
 
 @dataclass
-class Told(Silent):
+class Told(Observer):
     """Keeps the notes, and the fates that a transfer tells."""
 
     notes: list[str] = field(default_factory=list)
@@ -134,7 +134,7 @@ def go(
     text: str = ORIGIN,
     told: Told | None = None,
     until: Duration | None = None,
-    listener: Listener | None = None,
+    observer: Observer | None = None,
 ) -> Run:
     """A transfer under a spec like the origin's."""
     told = told if told is not None else Told()
@@ -143,7 +143,7 @@ def go(
         origin,
         run_directory=path,
         until=until,
-        listener=listener if listener is not None else told,
+        observers=[observer if observer is not None else told],
         told=told.told,
     )
 
@@ -462,7 +462,7 @@ def test_resumed_as_if_never_stopped(
         moved = tmp_path / "moved"
         shutil.copytree(source.path, moved)
         with pytest.raises(Killed):
-            go(moved, tmp_path / "killed", text=text, listener=AtFirstStep())
+            go(moved, tmp_path / "killed", text=text, observer=AtFirstStep())
         shutil.rmtree(moved)
         resume(tmp_path / "killed")
     check_same_but_places(tmp_path / "killed", run.path)

@@ -76,7 +76,7 @@ def go(origin: Path, path: Path, *overrides: str, text: str = TINY) -> Told:
         origin,
         run_directory=path,
         until=steps(1),
-        listener=told,
+        observers=[told],
         told=told.told,
     )
     return told

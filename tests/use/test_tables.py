@@ -14,7 +14,7 @@ from senn_cli.data.registry import load_dataset
 from senn_cli.errors import DataError, UsageError
 from senn_cli.model import load_model
 from senn_cli.spec import load_spec
-from senn_cli.training.listener import Silent
+from senn_cli.training.observer import Observer
 from senn_cli.training.run import Run, train_run
 from senn_cli.use.evaluation import evaluate_run
 from senn_cli.use.exports import FORMATS, export_model
@@ -30,7 +30,7 @@ pytest.importorskip("onnxruntime")
 QUICK = ["training.epochs=2", "expansion.policy=none", "optimizer={kind: adam}"]
 
 
-class Told(Silent):
+class Told(Observer):
     """Keeps the notes."""
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ def train(folder: Path, data: str) -> tuple[Run, list[str]]:
     spec = folder / "spec.yaml"
     spec.write_text(f"data: {{source: csv, {data}, missing: median}}\nnetwork: mlp\n")
     told = Told()
-    run = train_run(load_spec(spec, QUICK), run_directory=folder / "run", listener=told)
+    run = train_run(load_spec(spec, QUICK), run_directory=folder / "run", observers=[told])
     return run, told.notes
 
 
