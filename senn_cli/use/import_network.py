@@ -1,4 +1,4 @@
-"""A network from named arrays and a mapping: the same function, in senn's layout.
+"""A network from named arrays and a mapping: the same function, in senn's layout, and its feeding.
 
 Every array of the file is used once or named in `ignore:`.
 """
@@ -7,22 +7,39 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
+from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.errors import UsageError
+from senn_cli.model import mismatch
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.densenet import DenseArchitecture, split_sources
-from senn_cli.nets.kinds import AnyArchitecture
+from senn_cli.nets.densenet import DenseArchitecture
+from senn_cli.nets.features import Architecture, ArrayTree
 from senn_cli.nets.mlp import MlpArchitecture
-from senn_cli.use.import_files import WeightsFile
 from senn_cli.use.import_mapping import BIASES, DenseNetMapping, Mapping, MlpMapping
-from senn_cli.use.import_reader import Origin, Reader, Tree
+from senn_cli.use.import_reader import Origin, Reader, WeightsFile
+
+
+class _Given(NamedTuple):
+    """What a mapping names for one map.
+
+    Attributes:
+      kernel: read: `(*window, inputs, outputs)`, over all that the map reads.
+      words: what was done to it.
+      bias, coefficients: names of arrays, not read yet.
+    """
+
+    kernel: np.ndarray
+    words: list[str]
+    bias: str | None = None
+    coefficients: str | None = None
 
 
 def build(
     file: WeightsFile, mapping: Mapping, where: str
-) -> tuple[AnyArchitecture, Tree, tuple[Origin, ...]]:
+) -> tuple[Architecture, ArrayTree, tuple[Origin, ...]]:
     """The network that `mapping` makes of the arrays in `file`.
 
     Args:
@@ -34,48 +51,62 @@ def build(
       RunError: an array of another shape or type, or with numbers that are not finite.
     """
     reader = Reader(file, where)
-    architecture: AnyArchitecture
-    if isinstance(mapping, MlpMapping):
-        architecture, params = _mlp(reader, mapping)
-    else:
-        architecture, params = _densenet(reader, mapping)
+    architecture, given = (
+        _mlp(reader, mapping) if isinstance(mapping, MlpMapping) else _densenet(reader, mapping)
+    )
+    params = _tree(reader, architecture, given)
     _require_all_used(reader, mapping)
     return architecture, params, tuple(reader.origins)
 
 
-def _mlp(reader: Reader, mapping: MlpMapping) -> tuple[MlpArchitecture, Tree]:
-    params: Tree = {}
+def _tree(reader: Reader, architecture: Architecture, given: dict[str, _Given]) -> ArrayTree:
+    """The parameters: every kernel cut into what belongs to each source of its map."""
+    params: ArrayTree = {}
+    for m in architecture.maps:
+        kernel, words, bias, coefficients = given[m.name]
+        leaves: dict[str, np.ndarray] = {}
+        first = 0
+        for source in m.sources:
+            value = np.ascontiguousarray(kernel[..., first : first + source.rows, :])
+            part = f"its input channels {first} to {first + source.rows - 1}"
+            several = [part] if len(m.sources) > 1 else []
+            leaves[source.leaf] = reader.told(f"{m.name}/{source.leaf}", value, [*words, *several])
+            first += source.rows
+        if m.bias:
+            leaves["bias"] = reader.bias(bias, f"{m.name}/bias", m.columns)
+        params[m.name] = leaves
+        if (own := m.target.coefficients) is not None:
+            assert coefficients is not None  # the mapping was checked
+            place = f"the coefficients of {m.target.site}"
+            value, words = reader.take(coefficients, place, (3, m.columns))
+            params[own] = {"coefficients": reader.told(f"{own}/coefficients", value, words)}
+    return params
+
+
+def _mlp(reader: Reader, mapping: MlpMapping) -> tuple[Architecture, dict[str, _Given]]:
+    given: dict[str, _Given] = {}
     sizes: list[int] = []
     read = None if mapping.image is None else math.prod(mapping.image)
     for index, one in enumerate(mapping.maps):
-        part = f"map_{index}"
         shape, order = ((None, read), (1, 0)) if one.transpose else ((read, None), ())
         kernel, words = reader.take(one.kernel, f"the kernel of map {index}", shape, order)
         if index == 0 and mapping.flatten == "CHW":
             assert mapping.image is not None  # the mapping was checked
             height, width, channels = mapping.image
             kernel = kernel.reshape(channels, height, width, -1).transpose(1, 2, 0, 3)
-            kernel = np.ascontiguousarray(kernel.reshape(height * width * channels, -1))
+            kernel = kernel.reshape(height * width * channels, -1)
             words.append("its inputs put from CHW into HWC")
+        given[f"map_{index}"] = _Given(kernel, words, one.bias, one.coefficients)
         sizes.append(kernel.shape[0])
         read = kernel.shape[1]
-        params[part] = {
-            "kernel": reader.told(f"{part}/kernel", kernel, words),
-            "bias": reader.bias(one.bias, f"{part}/bias", read),
-        }
-        if one.coefficients is not None:
-            place = f"the coefficients of layer {index}"
-            value, words = reader.take(one.coefficients, place, (3, read))
-            name = f"activation_{index}/coefficients"
-            params[f"activation_{index}"] = {"coefficients": reader.told(name, value, words)}
     hidden = tuple(Layer(n, n, mapping.activation) for n in sizes[1:])
     assert read is not None
-    return MlpArchitecture(sizes[0], read, hidden), params
+    return MlpArchitecture(sizes[0], read, hidden), given
 
 
-def _densenet(reader: Reader, mapping: DenseNetMapping) -> tuple[DenseArchitecture, Tree]:
+def _densenet(reader: Reader, mapping: DenseNetMapping) -> tuple[Architecture, dict[str, _Given]]:
     pytorch = mapping.layout == "OIHW"
-    kernels: dict[str, tuple[np.ndarray, list[str]]] = {}
+    given: dict[str, _Given] = {}
     blocks = []
     before = mapping.image[2]
     for number, block in enumerate(mapping.blocks):
@@ -84,9 +115,9 @@ def _densenet(reader: Reader, mapping: DenseNetMapping) -> tuple[DenseArchitectu
             place = f"the kernel of block {number} layer {j} ({mapping.layout})"
             shape = (None, read, 3, 3) if pytorch else (3, 3, read, None)
             order = (2, 3, 1, 0) if pytorch else ()
-            found = reader.take(one.kernel, place, shape, order)
-            kernels[f"block_{number}/layer_{j}"] = found
-            width = found[0].shape[3]
+            kernel, words = reader.take(one.kernel, place, shape, order)
+            given[f"block_{number}/layer_{j}"] = _Given(kernel, words)
+            width = kernel.shape[3]
             layers.append(Layer(width, width, mapping.activation))
             read, before = read + width, width
         blocks.append(tuple(layers))
@@ -94,25 +125,9 @@ def _densenet(reader: Reader, mapping: DenseNetMapping) -> tuple[DenseArchitectu
     sizes = (None, before) if head.transpose else (before, None)
     turned = (1, 0) if head.transpose else ()
     kernel, words = reader.take(head.kernel, "the kernel of the head", sizes, turned)
+    given["head"] = _Given(kernel, words, head.bias)
     outputs = kernel.shape[1]
-    architecture = DenseArchitecture(mapping.image, outputs, tuple(blocks), 0, mapping.pool)
-    params: Tree = {}
-    for wire in architecture.maps:
-        if wire.target.role == "outputs":
-            params["head"] = {
-                "kernel": reader.told("head/kernel", kernel, words),
-                "bias": reader.bias(head.bias, "head/bias", outputs),
-            }
-            continue
-        whole, told = kernels[wire.name]
-        params[wire.name], first = split_sources(wire, whole), 0
-        for source in wire.sources:
-            part = f"its input channels {first} to {first + source.feature.capacity - 1}"
-            several = [part] if len(wire.sources) > 1 else []
-            value = params[wire.name][source.leaf]
-            reader.told(f"{wire.name}/{source.leaf}", value, [*told, *several])
-            first += source.feature.capacity
-    return architecture, params
+    return DenseArchitecture(mapping.image, outputs, tuple(blocks), 0, mapping.pool), given
 
 
 def _require_all_used(reader: Reader, mapping: Mapping) -> None:
@@ -149,3 +164,51 @@ def _biases(reader: Reader, mapping: Mapping) -> Iterator[str]:
         name = f"{stem}bias"
         if stem != one.kernel and name in reader.file.names and name not in reader.taken:
             yield name
+
+
+def preprocessing_of(
+    mapping: Mapping, architecture: Architecture, where: str
+) -> Preprocessing | None:
+    """How the network is fed as the mapping says; None where it says nothing.
+
+    Classes without names are called by their numbers.
+
+    Raises:
+      UsageError: it does not fit the network.
+    """
+    feeding = mapping.preprocessing
+    if feeding is None:
+        return None
+    image = mapping.image
+    shape = feeding.shape or image or (architecture.inputs,)
+    count = architecture.outputs
+    targets = mapping.targets
+    names = mapping.classes or tuple(str(number) for number in range(count))
+    scale = None if targets is None else _each(targets.scale, (count,))
+    result = Preprocessing(
+        task="classification" if targets is None else "regression",
+        shape=shape,
+        dtype=feeding.dtype,
+        classes=names if targets is None else (),
+        shift=_each(feeding.shift, shape),
+        scale=_each(feeding.scale, shape),
+        target_shift=_each(0.0 if targets is None else targets.shift, (count,)),
+        target_scale=_each(1.0, (count,)) if scale is None else scale,
+    )
+    fault = mismatch(architecture, result)
+    if fault is None and targets is not None:
+        if len(result.target_scale) != count or len(result.target_shift) != count:
+            fault = f"targets need one number or {count}"
+        elif not result.target_scale.all():
+            fault = "targets.scale is 0, which no prediction can be divided by"
+    if fault is not None:
+        raise UsageError(f"{where}: preprocessing does not fit the network: {fault}")
+    return result
+
+
+def _each(value: float | tuple[float, ...], shape: tuple[int, ...]) -> np.ndarray:
+    """The numbers, as an array that goes with `shape`: one, one a channel, or one a feature."""
+    array = np.asarray(value, np.float32)
+    if array.ndim == 0:
+        return array[None] if len(shape) > 1 else np.full(shape, array, np.float32)
+    return array.reshape(shape) if array.size == math.prod(shape) else array

@@ -1,20 +1,151 @@
-"""Taking named arrays out of a file, strictly: each once, and of the shape that it must have.
+"""Reading the arrays of a network that others wrote: `.safetensors` and `.npz`.
 
+Arrays are read one at a time and taken strictly: each once, and of the shape that it must have.
 Nothing is cut, padded or guessed, and whatever is done to an array is told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from senn_cli.errors import RunError, UsageError
+from senn_cli.data.numpy_files import Archive, opened
+from senn_cli.errors import DataError, RunError, UsageError
+from senn_cli.given import require_file
+from senn_cli.nets.features import ArrayTree
 from senn_cli.spec.suggest import closest
-from senn_cli.use.import_files import WeightsFile, as_float32
+from senn_cli.use.extras import require
+from senn_cli.words import plural
 
-Tree = dict[str, dict[str, np.ndarray]]
+_PURPOSE = "reading .safetensors"
+_FLOATS = ("BF16", "F16", "F32", "F64")
+"""Types of a safetensors file that are taken: each number is one of float32, or rounded to one."""
+
+
+@dataclass(frozen=True)
+class WeightsFile:
+    """The arrays in a file.
+
+    Attributes:
+      path: of the file.
+      names: of all arrays, in order.
+      metadata: what a safetensors file says of itself.
+      load: reads one array; RunError where it cannot.
+    """
+
+    path: Path
+    names: tuple[str, ...]
+    metadata: dict[str, str]
+    load: Callable[[str], np.ndarray]
+
+
+def open_weights(path: Path) -> WeightsFile:
+    """The file of arrays in `path`.
+
+    Raises:
+      UsageError: there is no such file, it has another ending, or safetensors is not installed.
+      RunError: it cannot be read or is damaged.
+    """
+    require_file(path, UsageError)
+    if not path.exists():
+        raise UsageError(f"{path} does not exist; name a file of weights, .safetensors or .npz")
+    if path.suffix == ".safetensors":
+        return _safetensors(path)
+    if path.suffix == ".npz":
+        return _npz(path)
+    raise UsageError(
+        f"{path}: a file of weights ends with .safetensors or .npz",
+        hint="In PyTorch: safetensors.torch.save_file(model.state_dict(), 'model.safetensors')",
+    )
+
+
+def _safetensors(path: Path) -> WeightsFile:
+    safetensors = require("safetensors", _PURPOSE)
+
+    def reading(action: Callable[[Any], Any]) -> Any:
+        try:
+            with safetensors.safe_open(path, framework="np") as file:
+                return action(file)
+        except (OSError, ValueError, TypeError, safetensors.SafetensorError) as error:
+            text = getattr(error, "strerror", None) or str(error)
+            raise RunError(f"{path} is no safetensors file, or damaged: {text}") from error
+
+    def load(name: str) -> np.ndarray:
+        kind = reading(lambda file: file.get_slice(name).get_dtype())
+        if kind not in _FLOATS:
+            raise _wrong_type(path, name, kind)
+        if kind == "BF16":
+            require("ml_dtypes", _PURPOSE)  # comes with JAX; NumPy knows bfloat16 from then on
+        return np.asarray(reading(lambda file: file.get_tensor(name)))
+
+    names, metadata = reading(lambda file: (tuple(file.keys()), file.metadata() or {}))
+    return WeightsFile(path, names, dict(metadata), load)
+
+
+def _npz(path: Path) -> WeightsFile:
+    @contextmanager
+    def archive() -> Iterator[Archive]:
+        try:
+            with opened(path) as found:
+                if not isinstance(found, Archive):
+                    raise DataError(
+                        f"{path} holds a single array, not an archive of named ones",
+                        hint="Write it by numpy.savez(path, **arrays).",
+                    )
+                yield found
+        except DataError as error:  # weights are no data
+            raise RunError(error.message, hint=error.hint) from error
+
+    def load(name: str) -> np.ndarray:
+        with archive() as file:
+            found = file.take(name)
+        if found.dtype.kind != "f" or found.dtype.itemsize > 8:
+            raise _wrong_type(path, name, str(found.dtype))
+        return found
+
+    with archive() as file:
+        return WeightsFile(path, file.names, {}, load)
+
+
+def _wrong_type(path: Path, name: str, kind: str) -> RunError:
+    return RunError(
+        f"{path}: the array {name} is {kind}; float32, float16, float64 and, in safetensors, "
+        "bfloat16 can be imported",
+        hint="Convert it where the file is written: tensor.float() in PyTorch, "
+        "x.astype(numpy.float32) in JAX and NumPy. What the network does not need is named in "
+        "`ignore:`.",
+    )
+
+
+def as_float32(array: np.ndarray, name: str, path: Path) -> tuple[np.ndarray, str]:
+    """The array as float32, and what was changed for that, in words; empty where it was.
+
+    Raises:
+      RunError: numbers that are not finite, or too large for float32.
+    """
+    bad = np.argwhere(~np.isfinite(array))
+    if len(bad):
+        where = tuple(int(i) for i in bad[0])
+        raise RunError(
+            f"{path}: the array {name} has "
+            f"{plural(len(bad), 'number that is', 'numbers that are')} not finite, the first "
+            f"({array[where]}) at index {where}"
+        )
+    with np.errstate(over="ignore"):
+        found = np.ascontiguousarray(array, np.dtype(np.float32))
+    if not np.isfinite(found).all():
+        raise RunError(f"{path}: the array {name} has numbers too large for float32")
+    if array.dtype.newbyteorder("=") == np.float32:
+        return found, ""
+    wide = array.astype(np.float64)
+    change = float(np.abs(found - wide).max(initial=0.0))
+    lost = f", changed by {change:.1e} at most" if change else ", exactly"
+    return found, f"{array.dtype.name} converted to float32{lost}"
 
 
 @dataclass(frozen=True)
@@ -107,7 +238,7 @@ def _shown(shape: tuple[int | None, ...]) -> str:
     return f"({', '.join('any' if n is None else str(n) for n in shape)})"
 
 
-def check_finite(params: Tree, path: str) -> None:
+def check_finite(params: ArrayTree, path: str) -> None:
     """Raises `RunError` naming the first array with numbers that are not finite."""
     for part, leaves in params.items():
         for leaf, array in leaves.items():

@@ -17,7 +17,7 @@ from typing import Any
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.errors import RunError, UsageError
 from senn_cli.nets.densenet import DenseArchitecture
-from senn_cli.nets.features import Architecture
+from senn_cli.nets.features import Architecture, ArrayTree
 from senn_cli.runs.directory import RunDirectory, require_free
 from senn_cli.runs.environment import environment
 from senn_cli.runs.files import write_atomic
@@ -26,11 +26,9 @@ from senn_cli.runs.jsonl import dumps
 from senn_cli.runs.weights import save_weights
 from senn_cli.training.origin import FORMAT, TRANSFER, digest_of
 from senn_cli.use import export_safetensors
-from senn_cli.use.import_feeding import preprocessing_of
-from senn_cli.use.import_files import WeightsFile, open_weights
 from senn_cli.use.import_mapping import read_mapping
-from senn_cli.use.import_network import build
-from senn_cli.use.import_reader import Origin, Tree, check_finite
+from senn_cli.use.import_network import build, preprocessing_of
+from senn_cli.use.import_reader import Origin, WeightsFile, check_finite, open_weights
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,7 @@ def import_weights(weights: Path, mapping: Path | None, output: Path) -> Importe
 
 def _exported(
     file: WeightsFile,
-) -> tuple[Architecture, Tree, tuple[Origin, ...], Preprocessing]:
+) -> tuple[Architecture, ArrayTree, tuple[Origin, ...], Preprocessing]:
     """The network in a file that `senn export --format safetensors` wrote."""
     if "senn" not in file.metadata:
         raise UsageError(
@@ -109,7 +107,7 @@ def _exported(
     return model.architecture, model.params, arrays, model.preprocessing
 
 
-def _write(found: Imported, params: Tree, weights: Path, mapping: Path | None) -> None:
+def _write(found: Imported, params: ArrayTree, weights: Path, mapping: Path | None) -> None:
     """Writes the directory; what makes it a network to start from comes last."""
     path = found.path
     try:

@@ -21,7 +21,7 @@ from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.runs.weights import load_weights
 from senn_cli.training.origin import origins, read_origin
 from senn_cli.use.exports import export_model
-from senn_cli.use.import_files import open_weights
+from senn_cli.use.import_reader import open_weights
 from senn_cli.use.imports import Imported, import_weights
 from tests.use.made import MOONS, made_run
 
