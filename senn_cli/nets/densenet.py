@@ -188,6 +188,10 @@ class DenseArchitecture:
         """The architecture without spare capacity; buds stay."""
         return self._each(lambda layer: replace(layer, capacity=layer.width))
 
+    def without_buds(self) -> DenseArchitecture:
+        """The architecture without buds."""
+        return replace(self, bud=0)
+
     def with_layer(self, index: int, **changes: Any) -> DenseArchitecture:
         """The architecture with fields of hidden layer `index` changed."""
         block, number = self.place(index)

@@ -209,6 +209,9 @@ class Architecture(Protocol):
     def compact(self) -> Self:
         """The architecture without spare capacity."""
 
+    def without_buds(self) -> Self:
+        """The architecture without layers that are proposals."""
+
     def with_layer(self, index: int, **changes: Any) -> Self:
         """The architecture with fields of hidden layer `index` changed."""
 

@@ -110,6 +110,10 @@ class MlpArchitecture:
         """The architecture without spare capacity."""
         return replace(self, hidden=tuple(replace(h, capacity=h.width) for h in self.hidden))
 
+    def without_buds(self) -> MlpArchitecture:
+        """The same: there are none."""
+        return self
+
     def with_layer(self, index: int, **changes: Any) -> MlpArchitecture:
         """The architecture with fields of hidden layer `index` changed."""
         hidden = list(self.hidden)

@@ -20,8 +20,14 @@ import numpy as np
 from senn_cli.data.dataset import Array
 from senn_cli.errors import RunError
 from senn_cli.model import Model
-from senn_cli.use.bare import joined_kernels
 from senn_cli.use.loaded import Loaded
+
+
+def serves(kind: str) -> bool:
+    """Whether `network.py` knows networks of that kind."""
+    from senn_cli.use.standalone import NETWORKS
+
+    return kind in NETWORKS
 
 
 def write(model: Model, about: Mapping[str, Any], stem: str) -> dict[str, bytes]:
@@ -29,13 +35,23 @@ def write(model: Model, about: Mapping[str, Any], stem: str) -> dict[str, bytes]
     source = files("senn_cli.use").joinpath("standalone.py").read_bytes()
     arrays = {
         f"{name}.{leaf}": np.asarray(array, np.float32)
-        for name, leaves in joined_kernels(model).items()
+        for name, leaves in _whole_kernels(model).items()
         for leaf, array in leaves.items()
     }
     packed = io.BytesIO()
     np.savez(packed, allow_pickle=False, **arrays)
     text = json.dumps(about, indent=2, ensure_ascii=False) + "\n"
     return {"network.py": source, "weights.npz": packed.getvalue(), "network.json": text.encode()}
+
+
+def _whole_kernels(model: Model) -> dict[str, dict[str, Array]]:
+    """The parameters with one kernel a map, over all that it reads, as modules of Flax have it."""
+    result = dict(model.params)
+    for m in model.architecture.maps:
+        leaves = model.params[m.name]
+        kernel = np.concatenate([leaves[source.leaf] for source in m.sources], axis=-2)
+        result[m.name] = {"kernel": kernel} | ({"bias": leaves["bias"]} if m.bias else {})
+    return result
 
 
 def load(path: Path) -> Loaded:

@@ -10,7 +10,7 @@ of the inputs under `features`, as JSON.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,8 @@ import numpy as np
 from senn_cli.data.dataset import Array
 from senn_cli.errors import RunError
 from senn_cli.model import Model
-from senn_cli.nets.densenet import DenseArchitecture
-from senn_cli.nets.mlp import MlpArchitecture
+from senn_cli.nets.registry import Kind, kind_named, kind_of
 from senn_cli.use.about import feature_names, gap_values, read_description, result_names
-from senn_cli.use.bare import joined_kernels
 from senn_cli.use.extras import require
 from senn_cli.use.loaded import Loaded
 
@@ -55,6 +53,11 @@ class Graph:
         return output
 
 
+def serves(kind: str) -> bool:
+    """Whether networks of that kind write themselves as a graph."""
+    return type(kind_named(kind)).graph is not Kind.graph
+
+
 def write(model: Model, about: Mapping[str, Any], stem: str) -> dict[str, bytes]:
     """The files of the export by name."""
     onnx = require("onnx", _PURPOSE)
@@ -74,7 +77,7 @@ def write(model: Model, about: Mapping[str, Any], stem: str) -> dict[str, bytes]
         x = graph.add("Cast", x, to=onnx.TensorProto.FLOAT)
     raw, final = result_names(how.task)
     predicted: type[np.float32] | type[np.float64] = np.float32
-    _NETWORKS[architecture.kind](graph, model, x, raw)
+    kind_of(architecture).graph(architecture, model.params, graph, x, raw)
     if how.task == "classification":
         graph.add("Softmax", raw, output=final, axis=1)
     else:
@@ -117,82 +120,6 @@ def write(model: Model, about: Mapping[str, Any], stem: str) -> dict[str, bytes]
     )
     onnx.checker.check_model(made, full_check=True)
     return {f"{stem}.onnx": made.SerializeToString()}
-
-
-def _mlp(graph: Graph, model: Model, x: str, output: str) -> None:
-    """A fully connected network: its raw outputs get the name `output`."""
-    architecture = model.architecture
-    assert isinstance(architecture, MlpArchitecture)
-    for index in range(len(architecture.maps)):
-        name = f"map_{index}"
-        leaves = model.params[name]
-        kernel = graph.constant(f"{name}.kernel", leaves["kernel"])
-        product = graph.add("MatMul", x, kernel)
-        last = index == len(architecture.maps) - 1
-        bias = graph.constant(f"{name}.bias", leaves["bias"])
-        x = graph.add("Add", product, bias, output=output if last else "")
-        if not last:
-            leaves = model.params.get(f"activation_{index}", {})
-            x = _activation(graph, architecture.hidden[index].activation, x, index, leaves)
-
-
-def _activation(graph: Graph, kind: str, x: str, index: int, leaves: Mapping[str, Array]) -> str:
-    if kind != "rational":
-        return _plain_activation(graph, kind, x)
-    # alpha x + (beta + gamma x) / (1 + x^2), see senn_cli.nets.activation.
-    alpha, beta, gamma = (
-        graph.constant(f"activation_{index}.{name}", row)
-        for name, row in zip(("alpha", "beta", "gamma"), leaves["coefficients"], strict=True)
-    )
-    below = graph.add("Add", graph.add("Mul", x, x), graph.constant("one", [1.0]))
-    above = graph.add("Add", graph.add("Mul", x, gamma), beta)
-    return graph.add("Add", graph.add("Mul", x, alpha), graph.add("Div", above, below))
-
-
-def _plain_activation(graph: Graph, kind: str, x: str) -> str:
-    if kind == "tanh":
-        return graph.add("Tanh", x)
-    return graph.add("Mul", x, graph.add("Sigmoid", x))
-
-
-def _densenet(graph: Graph, model: Model, x: str, output: str) -> None:
-    """A DenseNet: its raw outputs get the name `output`."""
-    architecture, params = model.architecture, joined_kernels(model)
-    assert isinstance(architecture, DenseArchitecture)
-    shape = graph.constant("image", [-1, *architecture.image], np.int64)
-    x = graph.add("Transpose", graph.add("Reshape", x, shape), perm=[0, 3, 1, 2])
-    sizes = architecture.image[:2]
-    for number, layers in enumerate(architecture.blocks):
-        seen = [x]
-        for index, layer in enumerate(layers):
-            name = f"block_{number}/layer_{index}"
-            kernel = graph.constant(name, params[name]["kernel"].transpose(3, 2, 0, 1))
-            read = graph.add("Concat", *seen, axis=1) if len(seen) > 1 else seen[0]
-            z = graph.add("Conv", read, kernel, kernel_shape=[3, 3], pads=[1, 1, 1, 1])
-            seen.append(_plain_activation(graph, layer.activation, z))
-        x, sizes = _pooled(graph, architecture.pool, seen[-1], sizes)
-    mean = graph.add("ReduceMean", x, axes=[2, 3], keepdims=0)
-    product = graph.add("MatMul", mean, graph.constant("head.kernel", params["head"]["kernel"]))
-    graph.add("Add", product, graph.constant("head.bias", params["head"]["bias"]), output=output)
-
-
-def _pooled(graph: Graph, pool: str, x: str, sizes: tuple[int, int]) -> tuple[str, tuple[int, int]]:
-    """Pooling with stride 2 and SAME padding, and the height and width after it."""
-    window = 3 if pool == "max3s2" else 2
-    halves = (-(-sizes[0] // 2), -(-sizes[1] // 2))
-    rooms = [
-        max(2 * (half - 1) + window - size, 0) for half, size in zip(halves, sizes, strict=True)
-    ]
-    pads = [*(room // 2 for room in rooms), *(room - room // 2 for room in rooms)]
-    operator = "AveragePool" if pool == "mean2s2" else "MaxPool"  # neither counts the padding
-    made = graph.add(operator, x, kernel_shape=[window] * 2, strides=[2, 2], pads=pads)
-    return made, halves
-
-
-_NETWORKS: dict[str, Callable[[Graph, Model, str, str], None]] = {
-    "mlp": _mlp,
-    "densenet": _densenet,
-}
 
 
 def load(path: Path) -> Loaded:

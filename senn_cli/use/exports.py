@@ -16,9 +16,10 @@ from senn_cli.data.dataset import Array
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.errors import RunError, UsageError
 from senn_cli.model import Model
+from senn_cli.nets.tables import without_buds
+from senn_cli.spec.describe import alternatives
 from senn_cli.use import export_flax, export_onnx, export_safetensors, export_stablehlo
 from senn_cli.use.about import describe, gap_values
-from senn_cli.use.bare import without_buds
 from senn_cli.use.loaded import Loaded
 
 SAMPLE = 1000
@@ -42,18 +43,20 @@ class Format:
       write: makes the files, the main one first, of a model, its description and a file's stem.
       load: reads the main file back.
       folder: whether it always is a folder.
+      serves: whether networks of a kind, such as `mlp`, have this form.
     """
 
     write: Callable[[Model, Mapping[str, Any], str], dict[str, bytes]]
     load: Callable[[Path], Loaded]
     folder: bool = False
+    serves: Callable[[str], bool] = lambda kind: True
 
 
 FORMATS = {
     "safetensors": Format(export_safetensors.write, export_safetensors.load),
     "stablehlo": Format(export_stablehlo.write, export_stablehlo.load),
-    "onnx": Format(export_onnx.write, export_onnx.load),
-    "flax": Format(export_flax.write, export_flax.load, folder=True),
+    "onnx": Format(export_onnx.write, export_onnx.load, serves=export_onnx.serves),
+    "flax": Format(export_flax.write, export_flax.load, folder=True, serves=export_flax.serves),
 }
 
 
@@ -87,10 +90,17 @@ def export_model(
       replace: whether files that are there are replaced.
 
     Raises:
-      UsageError: a file is in the way, or a package is not installed.
+      UsageError: networks of this kind have no such form, a file is in the way, or a package is
+        not installed.
       RunError: it cannot be written, or what was written differs from the run.
     """
-    form, model = FORMATS[kind], without_buds(model)
+    form, model = FORMATS[kind], _bare(model)
+    if not form.serves(model.architecture.kind):
+        others = [name for name, one in FORMATS.items() if one.serves(model.architecture.kind)]
+        raise UsageError(
+            f"a network of kind {model.architecture.kind} cannot be written as {kind}",
+            hint=f"It can be written as {alternatives(others)}.",
+        )
     folder, stem = place(output, kind)
     files = form.write(model, describe(model, name), stem)
     targets = tuple(folder / file for file in files)
@@ -119,6 +129,12 @@ def export_model(
     except OSError as error:
         raise RunError(f"{folder} cannot be written: {error.strerror or error}") from error
     return Exported(targets, sum(map(len, files.values())), found, rounding)
+
+
+def _bare(model: Model) -> Model:
+    """The same network without buds, which nothing reads yet and other programs do not expect."""
+    params = without_buds(model.params, model.architecture)
+    return Model(model.architecture.without_buds(), params, model.preprocessing)
 
 
 def place(output: Path, kind: str) -> tuple[Path, str]:

@@ -148,19 +148,22 @@ class Model:
         return np.asarray(jax.nn.softmax(outputs, axis=-1))
 
 
-def build(architecture: dict[str, Any]) -> nn.Module:
-    """The network of an architecture as `network.json` describes it."""
+def _layers(described: Sequence[dict[str, Any]]) -> tuple[tuple[int, str], ...]:
+    return tuple((layer["width"], layer["activation"]) for layer in described)
 
-    def layers(described: Sequence[dict[str, Any]]) -> tuple[tuple[int, str], ...]:
-        return tuple((layer["width"], layer["activation"]) for layer in described)
 
-    if architecture["kind"] == "mlp":
-        return MLP(layers(architecture["hidden"]), architecture["outputs"])
-    height, width, channels = architecture["image"]
-    blocks = tuple(map(layers, architecture["blocks"]))
-    return DenseNet(
-        (height, width, channels), blocks, architecture["outputs"], architecture["pool"]
-    )
+def _mlp(described: dict[str, Any]) -> nn.Module:
+    return MLP(_layers(described["hidden"]), described["outputs"])
+
+
+def _densenet(described: dict[str, Any]) -> nn.Module:
+    height, width, channels = described["image"]
+    blocks = tuple(map(_layers, described["blocks"]))
+    return DenseNet((height, width, channels), blocks, described["outputs"], described["pool"])
+
+
+NETWORKS = {"mlp": _mlp, "densenet": _densenet}
+"""By kind, what makes the network of an architecture as `network.json` describes it."""
 
 
 def load(directory: str | Path | None = None) -> Model:
@@ -175,7 +178,8 @@ def load(directory: str | Path | None = None) -> Model:
     place = Path(__file__).parent if directory is None else Path(directory)
     described = json.loads((place / "network.json").read_text(encoding="utf-8"))
     preprocessing = described["preprocessing"]
-    network = build(described["architecture"])
+    architecture = described["architecture"]
+    network = NETWORKS[architecture["kind"]](architecture)
     params: dict[str, dict[str, jax.Array]] = {}
     # Opened here, as np.load leaves a file open when it turns out to be damaged.
     with (

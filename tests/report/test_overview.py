@@ -6,22 +6,9 @@ from pathlib import Path
 import pytest
 
 from senn_cli.errors import RunError
-from senn_cli.nets.architecture import Layer
-from senn_cli.nets.mlp import MlpArchitecture
-from senn_cli.report.overview import CURVES, document, shape, site_rows
+from senn_cli.report.overview import CURVES, document, shape
 from senn_cli.report.record import read_record
 from tests.handmade import added, checkpoint, event, inserted, row, run_directory, weights
-
-
-def test_rows_of_a_network_by_hand() -> None:
-    # 3 inputs, a rational layer of 5, a tanh layer of 4, 2 outputs.
-    hidden = (Layer(5, 8, "rational"), Layer(4, 16, "tanh"))
-    first, second, output = site_rows(MlpArchitecture(3, 2, hidden))
-    assert (first.inputs, first.width, first.capacity) == (3, 5, 8)
-    assert first.parameters == 3 * 5 + 5 + 3 * 5
-    assert (second.site, second.inputs, second.parameters) == ("layer 1", 5, 5 * 4 + 4)
-    assert (output.site, output.inputs, output.width) == ("output", 4, 2)
-    assert (output.parameters, output.activation) == (4 * 2 + 2, "")
 
 
 def test_a_checkpoint_as_new_as_the_history(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from senn_cli.data.registry import load_dataset
 from senn_cli.engine.programs import Ledger
-from senn_cli.nets.tables import map_rows
 from senn_cli.spec import parse_spec
 from senn_cli.training import assemble
 from senn_cli.training.plan import Plan, make_plan
@@ -24,17 +23,6 @@ training: {epochs: 2.5, batch_size: 30}
 def plan(*overrides: str) -> Plan:
     spec = parse_spec(BASE, overrides=overrides)
     return make_plan(spec, load_dataset(spec.data, spec.seed))
-
-
-def test_layers_and_parameters_by_hand() -> None:
-    first, second, output = map_rows(plan().start)
-    assert (first.site, first.inputs, first.units) == ("layer 0", (2, 2), (3, 8))
-    assert first.parameters == (3 * 3 + 3 * 3, 3 * 8 + 3 * 8)
-    assert (second.inputs, second.units) == ((3, 8), (5, 8))
-    assert second.parameters == (4 * 5 + 3 * 5, 9 * 8 + 3 * 8)
-    assert (output.site, output.activation) == ("output", "")
-    assert output.parameters == (6 * 2, 9 * 2)
-    assert sum(row.parameters[0] for row in map_rows(plan().start)) == plan().start.parameters
 
 
 def test_the_length_of_the_run() -> None:

@@ -16,7 +16,7 @@ import pytest
 from senn_cli.errors import RunError, UsageError
 from senn_cli.model import Model, load_model
 from senn_cli.nets.densenet import DenseArchitecture
-from senn_cli.use import exports
+from senn_cli.use import exports, standalone
 from senn_cli.use.exports import FORMATS, allowed, compare, export_model, place
 from tests.use.made import forward, forward_densenet, made_run
 
@@ -110,6 +110,19 @@ def test_an_export_is_the_network(
         path.name for path in made.files
     )
     assert made.size == sum(path.stat().st_size for path in made.files)
+
+
+def test_a_form_that_a_kind_has_not_is_refused(
+    models: Mapping[str, Model], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert all(form.serves("mlp") and form.serves("densenet") for form in FORMATS.values())
+    monkeypatch.delattr("senn_cli.nets.mlp.Mlp.graph")
+    monkeypatch.delitem(standalone.NETWORKS, "mlp")
+    for kind in ("onnx", "flax"):
+        with pytest.raises(UsageError, match=f"of kind mlp cannot be written as {kind}") as caught:
+            export_model(models["silu"], "a", kind, tmp_path)
+        assert caught.value.hint == "It can be written as safetensors or stablehlo."
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_spare_capacity_is_left_out(models: Mapping[str, Model], tmp_path: Path) -> None:
