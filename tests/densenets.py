@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
 
+from senn_cli.curvature.observe import input_factor, observe
 from senn_cli.nets.architecture import Layer
 from senn_cli.nets.densenet import DenseArchitecture, Masks, Pool
-from senn_cli.nets.features import Map, row_mask, used_units
+from senn_cli.nets.features import Map, row_mask, standing, used_units
 
 Tree = dict[str, dict[str, Any]]
 POOLS: tuple[Pool, ...] = ("max3s2", "max2s2", "mean2s2")
@@ -104,6 +105,25 @@ def used_rows(m: Map, shape: DenseArchitecture) -> tuple[np.ndarray, np.ndarray]
 def unit_rows(m: Map) -> np.ndarray:
     """The rows of a joined map of every channel that it reads, `(channels, taps)`."""
     return np.concatenate([m.groups(source) for source in m.sources])
+
+
+class Look(NamedTuple):
+    """What a look at a network yields: dW, the factors A and S of every map, the mean loss."""
+
+    gradients: dict[str, Any]
+    factors: dict[str, tuple[Any, Any]]
+    loss: Any
+
+
+def look_at(shape: Any, params: Any, used: Any, x: Any, y: Any, key: Any, stride: int = 1) -> Look:
+    """A look by one sample of the curvature, at the cross entropy of labels `y`."""
+    task: Any = ("classification", "softmax")
+    seen = observe(shape, params, used, x, y, *task, key)
+    factors = {
+        m.name: (input_factor(m, seen.reads[m.name], key, stride=stride), seen.s[m.name])
+        for m in standing(shape)
+    }
+    return Look(seen.gradients, factors, seen.loss)
 
 
 def convolved(x: np.ndarray, kernel: np.ndarray) -> np.ndarray:

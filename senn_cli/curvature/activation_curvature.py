@@ -42,6 +42,7 @@ class Passes(NamedTuple):
 
     Attributes:
       gradient: of the mean loss with respect to the parameters.
+      pre_gradients: dL/dp of every example's own loss, in the structure of `Shifts.pre`.
       post_gradients: dL/dh of every example's own loss, in the structure of `Shifts.post`.
       sample: v / sqrt(N), whose second moment is the mean of the examples' matrices.
       covectors: v's part of every example at every pre-activation, in the structure of
@@ -50,6 +51,7 @@ class Passes(NamedTuple):
     """
 
     gradient: Tree
+    pre_gradients: Tree
     post_gradients: Tree
     sample: Tree
     covectors: Tree
@@ -99,6 +101,7 @@ def noise_scales(
 
     Args:
       preactivations: a tree of p, `(N, n)` or `(N, H, W, n)`.
+      pre_gradients: dL/dp of every example's own loss, in the structure of `Shifts.pre`.
       post_gradients: dL/dh of every example's own loss (not divided by N), of the same shapes.
         Exactly zero for an activation that nothing reads, which then adds no noise.
       second_derivative: sigma'', for all leaves or a tree with one function a leaf.
@@ -177,6 +180,7 @@ def gradient_and_sample(
     sample, covectors = pull((sample_output_gradient(metric, outputs, of_outputs), noise))
     return Passes(
         gradient=jax.tree.map(lambda x: x / n, gradient),
+        pre_gradients=of_signals.pre,
         post_gradients=of_signals.post,
         sample=jax.tree.map(lambda x: x / n**0.5, sample),
         covectors=covectors.pre,

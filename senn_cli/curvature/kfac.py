@@ -15,11 +15,10 @@ import jax
 import jax.numpy as jnp
 
 from senn_cli.curvature import kronecker
-from senn_cli.curvature.kronecker import Spectrum
+from senn_cli.curvature.kronecker import Spectrum, with_constant
 from senn_cli.nets.activation import rational_basis
 from senn_cli.nets.features import joined, split
 from senn_cli.nets.mlp import MlpArchitecture
-from senn_cli.nets.mlp_flax import with_constant
 from senn_cli.nets.registry import Parameters, Signals
 
 Factors = dict[str, dict[str, Any]]

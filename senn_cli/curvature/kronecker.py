@@ -24,6 +24,11 @@ class Spectrum(NamedTuple):
     vectors: jax.Array
 
 
+def with_constant(a: jax.Array) -> jax.Array:
+    """`a` (N, n) with the constant 1 put in front, `(N, 1 + n)`: the bias is a weight."""
+    return jnp.concatenate([jnp.ones((a.shape[0], 1), a.dtype), a], axis=1)
+
+
 def second_moment(x: jax.Array) -> jax.Array:
     """E[x x^T], `(n, n)` for N examples `(N, n)`."""
     return x.T @ x / x.shape[0]

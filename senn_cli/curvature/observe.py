@@ -1,72 +1,189 @@
-"""Looking at the network: what every linear map reads, yields and is told, for a sample of data."""
+"""Looking at a network of any kind: what its maps read, yield and are told, for some examples.
+
+Two ways to the second factor S of a map: exactly, by one pull-back for every direction of the
+metric's factor, by which a search decides; or by one sample of the modified Gauss-Newton matrix
+(appendix "Accounting for Activation Function Curvature"), in two backward passes, which is enough
+for what is averaged over many looks.
+
+A convolution has many positions in an example. As Grosse and Martens (2016) have it, A sums over
+them and S is a mean over them.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
+from senn_cli.curvature import patches
+from senn_cli.curvature.activation_curvature import (
+    SecondDerivative,
+    gradient_and_sample,
+    second_derivative,
+)
+from senn_cli.curvature.kronecker import with_constant
+from senn_cli.curvature.rank_one import combinations
 from senn_cli.engine.metric import Metric, output_factor
 from senn_cli.engine.objective import Task, loss_and_gradient
-from senn_cli.nets.mlp import MlpArchitecture
-from senn_cli.nets.mlp_flax import with_constant
-from senn_cli.nets.registry import Parameters, Shifts, apply, used
+from senn_cli.nets.features import Architecture, Map, joined, standing
+from senn_cli.nets.registry import Parameters, Shifts, Signals, Used, apply
 
 Tree = dict[str, jax.Array]
 
 
 class Observation(NamedTuple):
-    """For N examples and every map.
+    """Of N examples; by the name of every map that is in use, buds' maps left out.
+
+    A signal is `(N, n)`, or `(N, H, W, n)` of a convolution.
 
     Attributes:
-      a: what it reads with the constant in front, `(N, 1 + n_in)`; unused columns zero.
-      z: what it yields, `(N, n_out)`; unused columns zero.
-      g: gradients of the loss with respect to z, per example, `(N, n_out)`.
-      s: its second Kronecker factor, E[J^T H J] exactly, `(n_out, n_out)`.
+      reads: what it reads, units that are not in use as `Signals.inputs` has them.
+      yields: what it yields; units that are not in use zero.
+      told: the gradient of every example's own loss with respect to what it yields.
+      gradients: dW of the mean loss as one matrix, rows as in `features.joined`, those of dormant
+        units and buds included.
+      sampled: the same for a sample of the curvature, whose second moment is `s`; none where S is
+        exact.
+      s: its second Kronecker factor, `(n_out, n_out)`.
       loss: the mean loss, a scalar.
     """
 
-    a: tuple[jax.Array, ...]
-    z: tuple[jax.Array, ...]
-    g: tuple[jax.Array, ...]
-    s: tuple[jax.Array, ...]
+    reads: Tree
+    yields: Tree
+    told: Tree
+    gradients: Tree
+    sampled: Tree
+    s: Tree
     loss: jax.Array
 
 
 def observe(
-    shape: MlpArchitecture,
+    shape: Architecture,
     params: Parameters,
-    widths: jax.Array,
+    used: Used,
     x: jax.Array,
     y: jax.Array,
     task: Task,
     metric: Metric,
+    key: jax.Array | None = None,
 ) -> Observation:
-    """The observation of network inputs `x` (N, inputs) with targets `y`."""
-    n = x.shape[0]
-    units = used(shape, widths)
-    zeros = {m.name: jnp.zeros((n, m.columns), x.dtype) for m in shape.maps}
+    """The observation of network inputs `x` (N, inputs) with targets `y`.
 
-    def run(shifts: Tree) -> tuple[jax.Array, tuple[Tree, Tree]]:
-        signals = apply(shape, params, x, units, Shifts(shifts))
-        return signals.outputs, (signals.inputs, signals.preactivations)
+    What of it nobody uses is not computed.
 
-    outputs, pull, (inputs, preactivations) = jax.vjp(run, zeros, has_aux=True)
-    losses, gradient = loss_and_gradient(task, outputs, y)
-    (g,) = pull(gradient)
+    Args:
+      used: what is in use of every feature, `registry.used`.
+      key: of the sample of the curvature; None for S exactly, without the activations' curvature.
+    """
+    maps = standing(shape)
+    blank = jax.eval_shape(lambda p: apply(shape, p, x, used), params)
+    pre = {m.name: jnp.zeros(blank.preactivations[m.name].shape, x.dtype) for m in maps}
+    hidden = {m.target.name: m for m in maps if m.target.activation is not None}
 
-    # One pull-back for every direction of the metric's factor: exact, and never all at once.
+    def run(params: Parameters, shifts: Shifts) -> tuple[tuple[jax.Array, Tree], Signals]:
+        signals = apply(shape, params, x, used, shifts)
+        z = {name: signals.preactivations[m.name] for name, m in hidden.items()}
+        return (signals.outputs, z), signals
+
+    if key is None:
+        outputs, pull, signals = jax.vjp(
+            lambda shifts: _outputs(run(params, Shifts(shifts))), pre, has_aux=True
+        )
+        (told,) = pull(loss_and_gradient(task, outputs, y)[1])
+        gradients = {m.name: input_rows(m, signals.inputs[m.name]) for m in maps}
+        n = x.shape[0]
+        gradients = {
+            m.name: gradients[m.name].T @ told[m.name].reshape(-1, m.columns) / n for m in maps
+        }
+        sampled, s = {}, _exact(pull, pre, output_factor(metric, outputs))
+    else:
+        passes = gradient_and_sample(
+            run,
+            params,
+            Shifts(pre, {name: pre[m.name] for name, m in hidden.items()}),
+            key,
+            loss_gradient=lambda outputs: loss_and_gradient(task, outputs, y)[1],
+            metric=metric,
+            second_derivative={name: _second(m, params) for name, m in hidden.items()},
+        )
+        signals, told, sampled = passes.signals, passes.pre_gradients, passes.covectors
+        gradients = {m.name: joined(m, passes.gradient[m.name]) for m in maps}
+        s = {name: patches.gradient_factor(g) for name, g in sampled.items()}
+    losses, _ = loss_and_gradient(task, signals.outputs, y)
+    yields = {
+        m.name: jnp.where(used[m.target.name], signals.preactivations[m.name], 0.0) for m in maps
+    }
+    reads = {m.name: signals.inputs[m.name] for m in maps}
+    return Observation(reads, yields, told, gradients, sampled, s, jnp.mean(losses))
+
+
+def _outputs(ran: tuple[tuple[jax.Array, Tree], Signals]) -> tuple[jax.Array, Signals]:
+    (outputs, _), signals = ran
+    return outputs, signals
+
+
+def _exact(pull: Any, pre: Tree, directions: jax.Array) -> Tree:
+    """S = E[J^T H J] of every map: one pull-back a direction, and never all at once."""
+
     def accumulate(total: Tree, v: jax.Array) -> tuple[Tree, None]:
         (pulled,) = pull(v)
-        return jax.tree.map(lambda t, p: t + p.T @ p / n, total, pulled), None
+        return {name: t + patches.gradient_factor(pulled[name]) for name, t in total.items()}, None
 
-    none = {m.name: jnp.zeros((m.columns, m.columns), x.dtype) for m in shape.maps}
-    s, _ = jax.lax.scan(accumulate, none, output_factor(metric, outputs))
+    none = {name: jnp.zeros((z.shape[-1],) * 2, z.dtype) for name, z in pre.items()}
+    s, _ = jax.lax.scan(accumulate, none, directions)
+    return s
 
-    def in_order(tree: Tree) -> tuple[jax.Array, ...]:
-        return tuple(tree[m.name] for m in shape.maps)
 
-    a = {name: with_constant(read) for name, read in inputs.items()}
-    z = {m.name: jnp.where(units[m.target.name], preactivations[m.name], 0.0) for m in shape.maps}
-    return Observation(in_order(a), in_order(z), in_order(g), in_order(s), jnp.mean(losses))
+def _second(m: Map, params: Parameters) -> SecondDerivative:
+    activation, name = m.target.activation, m.target.coefficients
+    assert activation is not None
+    coefficients = None if name is None else params[name]["coefficients"]
+    return partial(second_derivative, activation, coefficients=coefficients)
+
+
+def input_rows(m: Map, read: jax.Array) -> jax.Array:
+    """What a map reads as the rows of a matrix `(N positions, m.rows)`.
+
+    So that `input_rows(m, read) @ joined(m, leaves)` is what it yields: the constant 1 is in front
+    where it has a bias, and around every position of a convolution is its patch.
+    """
+    rows = patches.patches(read, m.window[0]) if m.window else read
+    rows = rows.reshape(-1, rows.shape[-1])
+    return with_constant(rows) if m.bias else rows
+
+
+def input_factor(
+    m: Map, read: jax.Array, key: jax.Array | None = None, *, stride: int = 1
+) -> jax.Array:
+    """A `(m.rows, m.rows)` of a map that reads `read` (N, n_in) or (N, H, W, n_in).
+
+    Args:
+      key: of the offset of the positions that are looked at, where `stride` is above 1.
+      stride: one position in stride^2 is looked at, on a grid; 1 takes all of them, which costs
+        several times the convolution.
+    """
+    if m.window and not m.bias:
+        if stride == 1 or key is None:
+            return patches.input_factor(read, m.window[0])
+        return patches.input_factor_sampled(key, read, stride=stride, kernel=m.window[0])
+    rows = input_rows(m, read)
+    return rows.T @ rows / read.shape[0]
+
+
+def factor_vectors(
+    m: Map, read: jax.Array, sampled: jax.Array, key: jax.Array, *, stride: int, count: int
+) -> tuple[jax.Array, jax.Array]:
+    """`count` vectors for A and for S, whose outer products have these as their expectation."""
+    of_offset, of_a, of_s = jax.random.split(key, 3)
+    s = combinations(of_s, sampled.reshape(-1, sampled.shape[-1]), count)
+    if not m.window or m.bias:
+        rows, kept = input_rows(m, read), 1
+    else:
+        offset = jax.random.randint(of_offset, (2,), 0, stride)
+        some = patches.patch_subset(read, offset, stride=stride, kernel=m.window[0])
+        rows, kept = some.reshape(-1, some.shape[-1]), stride**2
+    # A sums over the positions of an example, of which one in `kept` is here.
+    scale = (rows.shape[0] * kept / read.shape[0]) ** 0.5
+    return scale * combinations(of_a, rows, count), s

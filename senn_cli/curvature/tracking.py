@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from senn_cli.curvature import slow, tracked
-from senn_cli.curvature.observe_images import observe_images
+from senn_cli.curvature.observe import factor_vectors, input_factor, observe
 from senn_cli.curvature.slow import SlowGradient
 from senn_cli.curvature.tracked import TrackSettings, TrackState
 from senn_cli.engine.arrays import Arrays, batch, examples
@@ -131,21 +131,29 @@ def make_track(
         x, y = batch(data, rows, augmentation, of_images)
         units = used_of(shape, widths)
         rank_one = tracking.settings.method == "rank_one"
-        vectors = tracking.vectors if rank_one else 0
-        seen = observe_images(
-            shape, params, units, x, y, of_sample, task, metric, stride=tracking.stride,
-            vectors=vectors,
-        )  # fmt: skip
+        of_sample, of_factors = jax.random.split(of_sample)
+        seen = observe(shape, params, units, x, y, task, metric, of_sample)
+        found = {}
+        for index, m in enumerate(standing(shape)):
+            drawn, read = jax.random.fold_in(of_factors, index), seen.reads[m.name]
+            if rank_one:
+                sampled, stride = seen.sampled[m.name], tracking.stride
+                found[m.name] = factor_vectors(
+                    m, read, sampled, drawn, stride=stride, count=tracking.vectors
+                )
+            else:
+                a = input_factor(m, read, drawn, stride=tracking.stride)
+                found[m.name] = (a, seen.s[m.name])
         used = {
             m.name: (jnp.asarray(row_mask(m, units)), jnp.asarray(units[m.target.name]))
             for m in standing(shape)
         }
         if rank_one:
             factors = tracked.update_rank_one(
-                tracking.settings, state.factors, seen.factors, used, of_roots
+                tracking.settings, state.factors, found, used, of_roots
             )
         else:
-            factors = tracked.update(tracking.settings, state.factors, seen.factors, used)
+            factors = tracked.update(tracking.settings, state.factors, found, used)
         averages = state.slow
         if averages is not None and shape.bare() != shape:
             buds = {wire.name: jnp.asarray(bud_rows(wire)) for wire in standing(shape)}

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from senn_cli.curvature.kronecker import second_moment
-from senn_cli.curvature.observe import observe
+from senn_cli.curvature.kronecker import second_moment, with_constant
+from senn_cli.curvature.observe import input_rows, observe
 from senn_cli.engine.arrays import Arrays, inputs, targets
 from senn_cli.engine.metric import Metric
 from senn_cli.engine.objective import Task
@@ -25,8 +25,7 @@ from senn_cli.growth.search import DepthSearch, WidthSearch, search_layers, sear
 from senn_cli.nets.activation import activate
 from senn_cli.nets.architecture import Activation
 from senn_cli.nets.mlp import MlpArchitecture
-from senn_cli.nets.mlp_flax import with_constant
-from senn_cli.nets.registry import Parameters
+from senn_cli.nets.registry import Parameters, used
 from senn_cli.randomness import wrap
 
 ROOM = 8
@@ -81,10 +80,14 @@ class Compiled:
             rows: jax.Array,
         ) -> Sample:
             x, y = inputs(data, rows), targets(data, rows)
-            seen = observe(shape, params, widths, x, y, task, metric)
-            spare = [seen.a[0]] + [jnp.pad(a, ((0, 0), (0, ROOM))) for a in seen.a[1:]]
-            yields = tuple(with_constant(z) for z in seen.z)
-            return Sample(seen.a, yields, tuple(spare), seen.g, seen.s, seen.loss)
+            seen = observe(shape, params, used(shape, widths), x, y, task, metric)
+            a = tuple(input_rows(m, seen.reads[m.name]) for m in shape.maps)
+            spare = [a[0]] + [jnp.pad(x, ((0, 0), (0, ROOM))) for x in a[1:]]
+            yields, g, s = (
+                tuple(tree[m.name] for m in shape.maps) for tree in (seen.yields, seen.told, seen.s)
+            )
+            yields = tuple(map(with_constant, yields))
+            return Sample(a, yields, tuple(spare), g, s, seen.loss)
 
         def target(a: Any, g: Any, s: Any, active_in: Any, active_out: Any) -> Target:
             return score.prepare(

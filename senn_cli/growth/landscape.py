@@ -14,13 +14,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from senn_cli.curvature.observe import observe
+from senn_cli.curvature.observe import input_rows, observe
 from senn_cli.engine.arrays import Arrays, inputs, targets
 from senn_cli.engine.metric import Metric
 from senn_cli.engine.objective import Task
 from senn_cli.growth import objective, score
-from senn_cli.nets.mlp import MlpArchitecture
-from senn_cli.nets.registry import Parameters
+from senn_cli.nets.features import Architecture, row_mask
+from senn_cli.nets.registry import Parameters, used
 
 POINTS = 81
 """Locations and scales in a landscape, each."""
@@ -57,7 +57,7 @@ def make_landscape(
     """
 
     def landscape(
-        shape: MlpArchitecture,
+        shape: Architecture,
         params: Parameters,
         widths: jax.Array,
         data: Arrays,
@@ -65,19 +65,21 @@ def make_landscape(
         weights: jax.Array,
     ) -> tuple[jax.Array, jax.Array]:
         x, y = inputs(data, rows), targets(data, rows)
-        seen = observe(shape, params, widths, x, y, task, metric)
-        counts = [*(widths[i] for i in range(len(shape.hidden))), jnp.asarray(shape.outputs)]
+        units = used(shape, widths)
+        seen = observe(shape, params, units, x, y, task, metric)
+        first, m = shape.maps[:2]
         target = score.prepare(
-            seen.a[1],
-            seen.g[1],
-            seen.s[1],
-            active_in=1 + counts[0],
-            active_out=counts[1],
+            input_rows(m, seen.reads[m.name]),
+            seen.told[m.name],
+            seen.s[m.name],
+            active_in=jnp.sum(row_mask(m, units)),
+            active_out=jnp.sum(units[m.target.name]),
             share_a=damping_a,
             share_s=damping_s,
         )
-        activation = shape.hidden[0].activation
-        _, lower = objective.closed_form(activation, weights, seen.a[0], target.residual)
+        activation, read = first.target.activation, input_rows(first, seen.reads[first.name])
+        assert activation is not None
+        _, lower = objective.closed_form(activation, weights, read, target.residual)
         return lower / target.eta, target.eta
 
     return landscape

@@ -85,8 +85,3 @@ def apply(
         raise NotImplementedError("a fully connected network computes in its parameters' precision")
     signals: Any = MLP(shape).apply({"params": params}, x, used, shifts or Shifts({}))
     return Signals(*signals)
-
-
-def with_constant(a: jax.Array) -> jax.Array:
-    """`a` (N, n) with the constant 1 put in front, `(N, 1 + n)`: the bias is a weight."""
-    return jnp.concatenate([jnp.ones((a.shape[0], 1), a.dtype), a], axis=1)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import jax
 import jax.numpy as jnp
 
-from senn_cli.curvature.kronecker import Spectrum, spectrum
+from senn_cli.curvature.kronecker import Spectrum, spectrum, with_constant
 from senn_cli.curvature.tracked import TrackSettings
 from senn_cli.curvature.tracking import Tracking, make_track
 from senn_cli.data.dataset import Dataset
@@ -20,7 +20,6 @@ from senn_cli.growth.dormant import make_dormant
 from senn_cli.growth.optimizer_state import require_known
 from senn_cli.growth.policy import Policy
 from senn_cli.nets.kinds import initial_parameters
-from senn_cli.nets.mlp_flax import with_constant
 from senn_cli.spec import Duration, Spec
 from senn_cli.spec.data import augmentation
 from senn_cli.spec.network import DenseNetSpec

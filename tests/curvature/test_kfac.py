@@ -11,11 +11,10 @@ import pytest
 
 from senn_cli.curvature import kfac
 from senn_cli.curvature.kfac import Factors, KfacSettings, KfacState
-from senn_cli.curvature.kronecker import second_moment, spectrum
+from senn_cli.curvature.kronecker import second_moment, spectrum, with_constant
 from senn_cli.engine.metric import Metric, output_factor
 from senn_cli.nets.features import used_units
 from senn_cli.nets.mlp import MlpArchitecture
-from senn_cli.nets.mlp_flax import with_constant
 from senn_cli.nets.registry import Shifts, apply
 from tests.dense import (
     METRICS,

@@ -1,3 +1,5 @@
+"""What is seen of networks against plain computations: signals, gradients, curvature."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -7,7 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from senn_cli.curvature.observe import observe
+from senn_cli.curvature.observe import input_rows, observe
+from senn_cli.engine.objective import loss_and_gradient
+from senn_cli.nets.densenet import Masks
+from senn_cli.nets.features import joined, row_mask, standing, used_units
+from senn_cli.nets.registry import apply
+from tests import densenets
+from tests.densenets import Look
 
 pytestmark = pytest.mark.usefixtures("double")
 
@@ -65,12 +73,11 @@ def test_everything_agrees_with_dense_jacobians(
         y = rng.standard_normal((N, OUTPUTS))
     else:
         y = rng.integers(0, OUTPUTS, N)
-    widths = jnp.asarray(shape.widths, jnp.int32)
     seen = jax.jit(observe, static_argnums=(0, 5, 6))(
-        shape.shape(), params, widths, x, y, task, metric
+        shape.shape(), params, used_units(shape), x, y, task, metric
     )
 
-    zeros = tuple(np.zeros(shape.map_width(i)[1]) for i in range(len(shape.maps)))
+    zeros = tuple(np.zeros(m.target.width) for m in shape.maps)
     forward = jax.jit(lambda row, shifts: network(params, hidden, row, shifts))
     jacobian = jax.jit(jax.jacobian(lambda row, shifts: network(params, hidden, row, shifts), 1))
     slopes = jax.jit(
@@ -82,18 +89,19 @@ def test_everything_agrees_with_dense_jacobians(
     assert float(seen.loss) == pytest.approx(np.mean(values), rel=1e-10)
 
     numpy_pass = nets.run(shape, params, x)
-    for i in range(len(shape.maps)):
-        n_out = shape.map_width(i)[1]
+    for i, m in enumerate(shape.maps):
+        n_out = m.target.width
         g, s = np.zeros((N, n_out)), np.zeros((n_out, n_out))
         for row in range(N):
             j = np.asarray(jacobians[row][i])
             g[row] = j.T @ np.asarray(gradients[row])
             s += j.T @ curvature(metric, outputs[row]) @ j / N
         for ours, expected in (
-            (seen.a[i], numpy_pass.reads[i]),
-            (seen.z[i], numpy_pass.z[i]),
-            (seen.g[i], g),
-            (seen.s[i], s),
+            (input_rows(m, seen.reads[m.name]), numpy_pass.reads[i]),
+            (seen.yields[m.name], numpy_pass.z[i]),
+            (seen.told[m.name], g),
+            (seen.s[m.name], s),
+            (seen.gradients[m.name], numpy_pass.reads[i].T @ g / N),
         ):
             used = tuple(slice(n) for n in expected.shape)
             np.testing.assert_allclose(ours[used], expected, rtol=1e-9, atol=1e-12)
@@ -101,6 +109,136 @@ def test_everything_agrees_with_dense_jacobians(
             rest = np.array(ours)
             rest[used] = 0
             assert not np.any(rest)
-        cap_in, cap_out = shape.map_capacity(i)
-        assert seen.a[i].shape == (N, 1 + cap_in)
-        assert seen.z[i].shape == seen.g[i].shape == (N, cap_out)
+        assert input_rows(m, seen.reads[m.name]).shape == (N, m.rows)
+        assert seen.yields[m.name].shape == seen.told[m.name].shape == (N, m.columns)
+
+
+@pytest.mark.parametrize("key", [None, 3])
+def test_gradients_of_weights_are_those_of_the_mean_loss(key: int | None, nets: Any) -> None:
+    rng = np.random.default_rng(1)
+    shape = nets.architecture(INPUTS, HIDDEN, OUTPUTS)
+    params, used = nets.draw(rng, shape), used_units(shape)
+    x, y = rng.standard_normal((N, INPUTS)), rng.integers(0, OUTPUTS, N)
+
+    def mean_loss(params: Any) -> jax.Array:
+        outputs = apply(shape.shape(), params, x, used).outputs
+        return jnp.mean(loss_and_gradient("classification", outputs, jnp.asarray(y))[0])
+
+    drawn = None if key is None else jax.random.key(key)
+    seen = observe(shape.shape(), params, used, x, y, "classification", "softmax", drawn)
+    expected = jax.grad(mean_loss)(params)
+    for m in shape.maps:
+        np.testing.assert_allclose(
+            seen.gradients[m.name], joined(m, expected[m.name]), rtol=1e-9, atol=1e-12
+        )
+
+
+NET = densenets.architecture((6, 5, 2), 3, [[(3, 5)], [(2, 3), (2, 2)]], bud=2)
+IMAGES = 4
+
+
+@pytest.fixture(scope="module")
+def case() -> tuple[Any, Masks, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    masks = densenets.scattered(rng, NET)
+    params = densenets.random_parameters(rng, NET, masks)
+    return params, masks, rng.standard_normal((IMAGES, 60)), np.array([0, 2, 1, 0])
+
+
+def look(case: Any, key: int = 0, stride: int = 1) -> Look:
+    params, masks, x, y = case
+    return densenets.look_at(
+        NET.shape(), params, masks.used(NET), x, y, jax.random.key(key), stride=stride
+    )
+
+
+def mean_loss(params: Any, masks: Masks, x: Any, y: Any) -> jax.Array:
+    outputs = apply(NET.shape(), params, x, masks.used(NET)).outputs
+    return jnp.mean(loss_and_gradient("classification", outputs, y)[0])
+
+
+def test_gradients_of_dormant_rows_are_those_of_rows_in_use_with_zero_weights(case: Any) -> None:
+    params, masks, x, y = case
+    found = look(case).gradients
+    # The same function, told that every channel and bud is in use: rows that are not, are zero.
+    everything = Masks(
+        tuple(np.ones(h.capacity, bool) for h in NET.hidden),
+        tuple(np.ones(NET.bud, bool) for _ in NET.hidden),
+    )
+    zeroed = {}
+    for wire in NET.maps:
+        zeroed[wire.name] = dict(params[wire.name])
+        for source in wire.sources:
+            used = np.asarray(masks.of(source))
+            zeroed[wire.name][source.leaf] = params[wire.name][source.leaf] * used[:, None]
+    np.testing.assert_allclose(
+        mean_loss(zeroed, everything, x, y), mean_loss(params, masks, x, y), rtol=1e-12
+    )
+    expected = jax.grad(mean_loss)(zeroed, everything, jnp.asarray(x), jnp.asarray(y))
+    for wire in standing(NET.shape()):
+        np.testing.assert_allclose(
+            found[wire.name], joined(wire, expected[wire.name]), rtol=1e-9, atol=1e-12
+        )
+        used = row_mask(wire, masks.used(NET))
+        if not used.all():  # and there is something to score
+            assert np.abs(np.asarray(found[wire.name])[~used]).max() > 0
+
+
+def test_input_factors_are_moments_of_patches(case: Any) -> None:
+    params, masks, x, _ = case
+    found, signals = look(case).factors, apply(NET.shape(), params, jnp.asarray(x), masks.used(NET))
+    for wire in standing(NET.shape()):
+        read = np.asarray(signals.inputs[wire.name])
+        if wire.target.role == "outputs":
+            rows = np.concatenate([np.ones((IMAGES, 1)), read], axis=1)
+        else:
+            _, height, width, channels = read.shape
+            padded = np.pad(read, ((0, 0), (1, 1), (1, 1), (0, 0)))
+            rows = np.array(
+                [
+                    padded[n, i : i + 3, j : j + 3].reshape(9 * channels)
+                    for n in range(IMAGES)
+                    for i in range(height)
+                    for j in range(width)
+                ]
+            )
+        np.testing.assert_allclose(
+            found[wire.name][0], rows.T @ rows / IMAGES, rtol=1e-9, atol=1e-11
+        )
+
+
+def test_the_heads_gradient_factor_is_the_softmax_metric_on_average(case: Any) -> None:
+    params, masks, x, _ = case
+    logits = np.asarray(apply(NET.shape(), params, jnp.asarray(x), masks.used(NET)).outputs)
+    p = np.exp(logits - logits.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    expected = np.mean([np.diag(q) - np.outer(q, q) for q in p], axis=0)
+    draws = jax.jit(jax.vmap(lambda key: look_at_head(case, key)))(
+        jax.random.split(jax.random.key(1), 4000)
+    )
+    # Labels are drawn: the mean of 16,000 of them is within four standard errors.
+    error = 4 * np.asarray(draws).std(axis=0) / np.sqrt(len(draws))
+    assert (np.abs(np.mean(draws, axis=0) - expected) <= error + 1e-12).all()
+
+
+def look_at_head(case: Any, key: jax.Array) -> jax.Array:
+    params, masks, x, y = case
+    found = densenets.look_at(NET.shape(), params, masks.used(NET), x, y, key)
+    return found.factors["head"][1]
+
+
+def test_sampled_positions_give_the_moments_on_average(case: Any) -> None:
+    whole = look(case).factors["block_0/layer_0"][0]
+    params, masks, x, y = case
+
+    def sampled(key: jax.Array) -> jax.Array:
+        found = densenets.look_at(NET.shape(), params, masks.used(NET), x, y, key, stride=2)
+        return found.factors["block_0/layer_0"][0]
+
+    draws = np.asarray(jax.jit(jax.vmap(sampled))(jax.random.split(jax.random.key(2), 400)))
+    error = 5 * draws.std(axis=0) / np.sqrt(len(draws))
+    assert (np.abs(draws.mean(axis=0) - whole) <= error + 1e-9).mean() > 0.999
+
+
+def test_the_loss_is_the_mean(case: Any) -> None:
+    assert float(look(case).loss) == pytest.approx(float(mean_loss(*case)))

@@ -18,7 +18,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from senn_cli.curvature.observe_images import ImageObservation, observe_images
 from senn_cli.curvature.slow import SlowGradient
 from senn_cli.curvature.tracked import Pair, Side, TrackSettings, TrackState
 from senn_cli.curvature.tracking import Tracked
@@ -37,7 +36,7 @@ from senn_cli.nets.densenet import DenseArchitecture, initial_masks
 from senn_cli.nets.features import Map, standing, used_units
 from senn_cli.nets.registry import used
 from senn_cli.training.state import TrainState
-from tests.densenets import Tree, architecture, architectures, random_parameters, run
+from tests.densenets import Look, Tree, architecture, architectures, look_at, random_parameters, run
 
 SEEDS = st.integers(0, 2**32 - 1)
 NET = architecture((6, 6, 2), 3, [[(3, 5), (2, 4)], [(2, 3), (3, 4)]], bud=2)
@@ -431,8 +430,8 @@ class Looked:
         self.x = rng.standard_normal((64, net.inputs)).astype(np.float32)
         self.y = rng.integers(0, net.outputs, 64).astype(np.int32)
 
-    def look(self, shape: DenseArchitecture, params: Tree) -> ImageObservation:
-        found: ImageObservation = _look(shape.shape(), params, _widths(shape), self.x, self.y)
+    def look(self, shape: DenseArchitecture, params: Tree) -> Look:
+        found: Look = _look(shape.shape(), params, _widths(shape), self.x, self.y)
         return jax.device_get(found)  # type: ignore[no-any-return]
 
     def state(self) -> Any:
@@ -461,11 +460,8 @@ def _widths(shape: DenseArchitecture) -> np.ndarray:
     return np.asarray(shape.widths, np.int32)
 
 
-def _observed(shape: Any, params: Any, widths: Any, x: Any, y: Any) -> ImageObservation:
-    return observe_images(
-        shape, params, used(shape, widths), x, y, jax.random.key(0), "classification", "softmax",
-        stride=1,
-    )  # fmt: skip
+def _observed(shape: Any, params: Any, widths: Any, x: Any, y: Any) -> Look:
+    return look_at(shape, params, used(shape, widths), x, y, jax.random.key(0))
 
 
 _look = jax.jit(_observed, static_argnums=0)

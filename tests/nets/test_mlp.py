@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from senn_cli.curvature.kronecker import with_constant
 from senn_cli.nets.architecture import Activation
 from senn_cli.nets.features import joined, split, used_units
 from senn_cli.nets.mlp import MlpArchitecture, initial_parameters
-from senn_cli.nets.mlp_flax import MLP, apply, with_constant
+from senn_cli.nets.mlp_flax import MLP, apply
 from senn_cli.nets.registry import Shifts
 from senn_cli.nets.registry import outputs as outputs_of
 from tests.dense import Tree, close, double, in_use, network, padded, roomy

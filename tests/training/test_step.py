@@ -11,12 +11,11 @@ import pytest
 
 from senn_cli.curvature import kfac
 from senn_cli.curvature.kfac import KfacSettings
-from senn_cli.curvature.kronecker import second_moment, spectrum
+from senn_cli.curvature.kronecker import second_moment, spectrum, with_constant
 from senn_cli.engine.arrays import Arrays
 from senn_cli.engine.frozen import FrozenState
 from senn_cli.engine.objective import Task
 from senn_cli.nets.mlp import MlpArchitecture
-from senn_cli.nets.mlp_flax import with_constant
 from senn_cli.nets.registry import outputs as outputs_of
 from senn_cli.randomness import key_data, wrap
 from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, SgdSpec
