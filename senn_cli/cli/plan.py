@@ -7,9 +7,10 @@ from dataclasses import fields
 from rich.console import Console
 
 from senn_cli.cli.console import table
+from senn_cli.nets.registry import kind_named
 from senn_cli.nets.tables import map_rows
 from senn_cli.report.words import printable
-from senn_cli.spec import NetworkSpec, Spec
+from senn_cli.spec import Spec
 from senn_cli.training.expected import expected_programs
 from senn_cli.training.footprint import Memory, looks
 from senn_cli.training.plan import Plan
@@ -95,15 +96,17 @@ def notes(spec: Spec, plan: Plan) -> list[str]:
     else:
         full = f"Full capacity: {capacity}, all that the limits of width and depth allow."
     lines = ["Sizes are in use / capacity; memory is that of the capacity.", full]
-    network = spec.network
-    adaptive = isinstance(network, NetworkSpec) and network.capacity.multiple == "auto"
-    if spec.device == "auto" and adaptive:
-        lines.append("Capacities are those of a CPU; on a GPU they are multiples of 64.")
+    kind = kind_named(spec.network.kind)
+    there = kind.capacity_rule(spec, "gpu")
+    if spec.device == "auto" and there != kind.capacity_rule(spec, "cpu"):
+        lines.append(
+            f"Capacities are those of a CPU; on a GPU they are multiples of {there.multiple}."
+        )
     return lines
 
 
 def _unit(spec: Spec) -> str:
-    return "neuron" if isinstance(spec.network, NetworkSpec) else "channel"
+    return kind_named(spec.network.kind).unit
 
 
 def _pair(sizes: tuple[int, int]) -> str:

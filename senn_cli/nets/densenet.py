@@ -443,11 +443,17 @@ class Dense(Kind[DenseArchitecture]):
         )
         return DenseArchitecture(image_of(example), outputs, blocks, bud_of(spec), network.pool)
 
-    def for_data(
-        self, architecture: DenseArchitecture, example: tuple[int, ...], outputs: int
-    ) -> DenseArchitecture:
-        """As of `Kind`."""
-        return replace(architecture, image=image_of(example), outputs=outputs)
+    def section(self, architecture: DenseArchitecture) -> dict[str, Any]:
+        """As of `Kind`; a section knows one activation, which is the first layer's."""
+        blocks = tuple(tuple(layer.width for layer in block) for block in architecture.blocks)
+        activation = architecture.hidden[0].activation
+        return {"blocks": blocks, "activation": activation, "pool": architecture.pool}
+
+    def kept(self, spec: Spec, architecture: DenseArchitecture) -> dict[str, Any]:
+        """As of `Kind`: the origin's buds where the spec leaves them open and there are some."""
+        assert isinstance(spec.network, DenseNetSpec)
+        wanted, there = bud_of(spec), architecture.bud
+        return {"bud": there if wanted and spec.network.bud is None and there else wanted}
 
     def misfit(self, example: tuple[int, ...]) -> str | None:
         """As of `Kind`."""

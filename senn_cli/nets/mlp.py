@@ -215,11 +215,16 @@ class Mlp(Kind[MlpArchitecture]):
         )
         return MlpArchitecture(math.prod(example), outputs, layers)
 
-    def for_data(
-        self, architecture: MlpArchitecture, example: tuple[int, ...], outputs: int
-    ) -> MlpArchitecture:
+    def section(self, architecture: MlpArchitecture) -> dict[str, Any]:
+        """As of `Kind`; a section knows one activation, which is the first layer's."""
+        hidden = {"hidden": architecture.widths}
+        first = architecture.hidden[0].activation if architecture.hidden else None
+        return hidden if first is None else hidden | {"activation": first}
+
+    def kept(self, spec: Spec, architecture: MlpArchitecture) -> dict[str, Any]:
         """As of `Kind`."""
-        return replace(architecture, inputs=math.prod(example), outputs=outputs)
+        initial = {"initial": architecture.capacities}
+        return {"capacity": spec.network.capacity.model_copy(update=initial)}
 
     def capacity_rule(self, spec: Spec, platform: str) -> CapacityRule:
         """As of `Kind`: multiples of 8 on a CPU, of 64 on a GPU by default."""

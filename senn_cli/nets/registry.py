@@ -100,8 +100,16 @@ class Kind(ABC, Generic[A]):
         """
 
     @abstractmethod
-    def for_data(self, architecture: A, example: tuple[int, ...], outputs: int) -> A:
-        """The same hidden layers between the inputs and outputs of other data."""
+    def section(self, architecture: A) -> dict[str, Any]:
+        """The fields of the spec's section `network` that describe the hidden layers."""
+
+    def kept(self, spec: Spec, architecture: A) -> dict[str, Any]:
+        """Other fields of it that a transfer takes from its origin: what is allocated there.
+
+        Args:
+          spec: whose section has those of `section` already.
+        """
+        return {}
 
     def misfit(self, example: tuple[int, ...]) -> str | None:
         """Why examples of that shape cannot be read, such as `needs images`; None if they can."""

@@ -14,7 +14,8 @@ from typing import Any, Literal
 
 from senn_cli.errors import MISFORMED, RunError
 from senn_cli.nets.architecture import Activation, Layer
-from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json
+from senn_cli.nets.features import Architecture
+from senn_cli.nets.registry import architecture_from_json
 from senn_cli.nets.tables import map_rows
 from senn_cli.report.audit import Audit, audit
 from senn_cli.report.record import Record, checkpoint_steps
@@ -105,12 +106,12 @@ def shape(record: Record) -> Shape:
 
 
 def _saved(
-    architecture: AnyArchitecture, step: int, source: Literal["checkpoint", "weights"]
+    architecture: Architecture, step: int, source: Literal["checkpoint", "weights"]
 ) -> Shape:
     return Shape(architecture.kind, step, source, site_rows(architecture), architecture.parameters)
 
 
-def site_rows(architecture: AnyArchitecture) -> tuple[SiteRow, ...]:
+def site_rows(architecture: Architecture) -> tuple[SiteRow, ...]:
     """A row for every map."""
     return tuple(
         SiteRow(row.site, *row.units, row.inputs[0], row.parameters[0], row.activation)
@@ -118,7 +119,7 @@ def site_rows(architecture: AnyArchitecture) -> tuple[SiteRow, ...]:
     )
 
 
-def _candidates(record: Record) -> list[tuple[Literal["checkpoint", "weights"], AnyArchitecture]]:
+def _candidates(record: Record) -> list[tuple[Literal["checkpoint", "weights"], Architecture]]:
     """What is saved, the checkpoint first."""
     try:
         checkpoint = record.architecture
@@ -126,7 +127,7 @@ def _candidates(record: Record) -> list[tuple[Literal["checkpoint", "weights"], 
         if record.status != "running":
             raise
         checkpoint = None  # removed by the run between the listing and the reading
-    found: list[tuple[Literal["checkpoint", "weights"], AnyArchitecture]] = []
+    found: list[tuple[Literal["checkpoint", "weights"], Architecture]] = []
     if checkpoint is not None:
         found.append(("checkpoint", checkpoint))
     weights = record.path / "weights" / "architecture.json"
@@ -164,7 +165,7 @@ def _told(
     record: Record,
     widths: Sequence[int],
     capacities: Sequence[int | None],
-    saved: AnyArchitecture | None,
+    saved: Architecture | None,
 ) -> tuple[SiteRow, ...]:
     """The rows of a network with these layers; `saved` tells what the history does not.
 
@@ -196,9 +197,7 @@ def _told(
     return (*found, SiteRow("output", outputs, outputs, inputs, None, ""))
 
 
-def _activations(
-    record: Record, count: int, saved: AnyArchitecture | None
-) -> tuple[Activation, ...]:
+def _activations(record: Record, count: int, saved: Architecture | None) -> tuple[Activation, ...]:
     """The spec's activation, and rational of what was inserted in a map, as its identity."""
     default = "rational" if saved is None or not saved.hidden else saved.hidden[0].activation
     first: Activation = record.spec.get("network", {}).get("activation", default)

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from senn_cli.errors import MISFORMED, RunError, UsageError
-from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json
+from senn_cli.nets.features import Architecture
+from senn_cli.nets.registry import architecture_from_json
 from senn_cli.runs import layout
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.document import read_document
@@ -94,7 +95,7 @@ class Record:
         return max((int(row.get("step", 0)) for row in rows), default=0)
 
     @cached_property
-    def architecture(self) -> AnyArchitecture | None:
+    def architecture(self) -> Architecture | None:
         """The architecture in the checkpoint of `step`, or in the newest one.
 
         None where there is none. See `report.overview.shape` for one that always is.
@@ -194,7 +195,7 @@ def checkpoint_steps(run: Path) -> tuple[int, ...]:
     return tuple(sorted({s for name in layout.PLACES for s in layout.complete_steps(run / name)}))
 
 
-def architecture_at(run: Path, step: int | None) -> AnyArchitecture | None:
+def architecture_at(run: Path, step: int | None) -> Architecture | None:
     """The architecture in the checkpoint of `step`, or in the newest one; None where there is none.
 
     Raises:
@@ -208,7 +209,7 @@ def architecture_at(run: Path, step: int | None) -> AnyArchitecture | None:
     return _architecture_in(layout.step_path(run / name, wanted))
 
 
-def _architecture_in(checkpoint: Path) -> AnyArchitecture:
+def _architecture_in(checkpoint: Path) -> Architecture:
     path = checkpoint / layout.META
     document = read_document(path, int(checkpoint.name))
     try:

@@ -19,7 +19,7 @@ from senn_cli.growth.build import make_policy
 from senn_cli.growth.dormant import make_dormant
 from senn_cli.growth.optimizer_state import require_known
 from senn_cli.growth.policy import Policy
-from senn_cli.nets.kinds import initial_parameters
+from senn_cli.nets.registry import initial_parameters, kind_named
 from senn_cli.spec import Duration, Spec
 from senn_cli.spec.data import augmentation
 from senn_cli.spec.network import DenseNetSpec
@@ -29,10 +29,6 @@ from senn_cli.training.footprint import LARGEST_SPECTRUM
 from senn_cli.training.loop import Trainer
 from senn_cli.training.network import Network, new_network
 from senn_cli.training.optimizer import Optimizer, make_optimizer
-from senn_cli.training.plan import (
-    capacity_rule,
-    initial_architecture,
-)
 from senn_cli.training.ready import require_ready
 from senn_cli.training.stepping import make_stepping
 from senn_cli.training.timetable import Timetable
@@ -78,10 +74,11 @@ def assemble(
     )
     if isinstance(spec.network, DenseNetSpec):
         optimizer = for_images(spec, optimizer, batch, n // batch)
-    rule = capacity_rule(spec.network, jax.default_backend())
+    kind, platform = kind_named(spec.network.kind), jax.default_backend()
+    rule = kind.capacity_rule(spec, platform)
     if network is None:
         example = dataset.train.x.shape[1:]
-        architecture = initial_architecture(spec, example, dataset.outputs, rule)
+        architecture = kind.start(spec, example, dataset.outputs, platform)
         params = initial_parameters(architecture, spec.seed)
         start = new_network(architecture, params, optimizer)
     else:

@@ -8,24 +8,19 @@ array of it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from senn_cli.data.dataset import Dataset
 from senn_cli.errors import SpecError, UsageError
-from senn_cli.nets.densenet import DenseArchitecture
-from senn_cli.nets.features import Architecture, Map, readers, standing
-from senn_cli.nets.kinds import AnyArchitecture
-from senn_cli.nets.mlp import MlpArchitecture
+from senn_cli.nets.features import Architecture, Map, readers, standing, writer
+from senn_cli.nets.registry import kind_of
 from senn_cli.nets.tables import entries
 from senn_cli.spec import Spec
 from senn_cli.spec.checks import cross_faults
 from senn_cli.spec.describe import dotted
-from senn_cli.spec.network import DenseNetSpec
 from senn_cli.training.origin import Origin
-from senn_cli.training.plan import bud_of
 from senn_cli.words import plural
 
 
@@ -35,41 +30,25 @@ def adopted(spec: Spec, origin: Origin) -> tuple[Spec, tuple[str, ...]]:
     Raises:
       SpecError: the layers break a limit of the spec, such as `expansion.max_hidden`.
     """
-    section, found = spec.network, origin.architecture
-    # A spec knows one activation; where the origin has several, its first layer's.
-    activation = next((h.activation for h in found.hidden), section.activation)
-    changes: dict[str, Any] = {"activation": activation}
-    if isinstance(found, DenseArchitecture):
-        blocks = tuple(tuple(layer.width for layer in block) for block in found.blocks)
-        changes |= {"blocks": blocks, "pool": found.pool}
-        changes["bud"] = _bud(spec, found)
-    else:
-        changes["hidden"] = found.widths
+    section, found, kind = spec.network, origin.architecture, kind_of(origin.architecture)
+    changes = kind.section(found)
     notes = [
         f"network.{key} is {_shown(getattr(section, key))} in the spec; the origin's "
         f"{_shown(value)} is used."
         for key, value in changes.items()
-        if key not in ("bud", "capacity")
-        and key in section.model_fields_set
-        and getattr(section, key) != value
+        if key in section.model_fields_set and getattr(section, key) != value
     ]
-    if isinstance(found, DenseArchitecture) and section.kind == "densenet":
-        room = section.capacity.initial
-        if room is not None and any(capacity != room for capacity in found.capacities):
-            notes.append(
-                f"network.capacity.initial is {room} in the spec; the origin's "
-                f"{_shown(found.capacities)} are used."
-            )
-    if isinstance(found, MlpArchitecture) and section.kind == "mlp":
-        written, capacities = section.capacity.initial, found.capacities
-        if written is not None and written != capacities:
+    written, capacities = section.capacity.initial, found.capacities
+    if written is not None:
+        each = written if isinstance(written, tuple) else (written,) * len(capacities)
+        if each != capacities:
             notes.append(
                 f"network.capacity.initial is {_shown(written)} in the spec; the origin's "
-                f"{_shown(capacities)} is used."
+                f"{_shown(capacities)} are used."
             )
-        changes["capacity"] = section.capacity.model_copy(update={"initial": capacities})
-    network = section.model_copy(update=changes)
-    spec = spec.model_copy(update={"network": network})
+    spec = spec.model_copy(update={"network": section.model_copy(update=changes)})
+    changes = kind.kept(spec, found)
+    spec = spec.model_copy(update={"network": spec.network.model_copy(update=changes)})
     faults = [f"{dotted(one.path)} {one.message}" for one in cross_faults(spec)]
     if faults:
         raise SpecError(
@@ -78,19 +57,6 @@ def adopted(spec: Spec, origin: Origin) -> tuple[Spec, tuple[str, ...]]:
             hint="Raise the limit in the spec or with --set.",
         )
     return spec, tuple(notes)
-
-
-def _bud(spec: Spec, found: DenseArchitecture) -> int:
-    """Channels of the buds of the new run: as `network.bud` says, and by default the origin's.
-
-    A run that inserts no layers has none. Where the origin has none, the default is that of a run
-    of its own.
-    """
-    blocks = tuple(tuple(layer.width for layer in block) for block in found.blocks)
-    network = spec.network.model_copy(update={"blocks": blocks})
-    wanted = bud_of(spec.model_copy(update={"network": network}))
-    assert isinstance(network, DenseNetSpec)
-    return found.bud if wanted and network.bud is None and found.bud else wanted
 
 
 def _shown(value: Any) -> str:
@@ -102,7 +68,7 @@ def _shown(value: Any) -> str:
 
 def destination(
     origin: Origin, dataset: Dataset, spec: Spec
-) -> tuple[AnyArchitecture, dict[str, str]]:
+) -> tuple[Architecture, dict[str, str]]:
     """The architecture for these data, and the parts that start anew, each with the reason.
 
     Args:
@@ -112,10 +78,11 @@ def destination(
       UsageError: the origin has other inputs or outputs than the data, where those should be kept,
         or nothing of it would be left.
     """
-    found, replaced, settings = origin.architecture, dict[str, str](), spec.transfer
-    after = _for_data(found, dataset)
-    if isinstance(after, DenseArchitecture) and isinstance(spec.network, DenseNetSpec):
-        after, replaced = _with_buds(after, spec.network.bud or 0)
+    found, settings = origin.architecture, spec.transfer
+    example = dataset.train.x.shape[1:]
+    begun = kind_of(found).start(spec, example, dataset.outputs, "cpu")
+    after = begun.with_blocks(found.blocks)  # with its capacities
+    replaced = _new_buds(found, after)
     first, head = _first_parts(found), head_of(found)
     if settings.head == "keep":
         if found.outputs != after.outputs:
@@ -152,15 +119,17 @@ def _anew(m: Map, replaced: Mapping[str, str]) -> bool:
     return m.name in replaced or all(f"{m.name}/{leaf}" in replaced for leaf in m.shapes())
 
 
-def _with_buds(found: DenseArchitecture, bud: int) -> tuple[DenseArchitecture, dict[str, str]]:
-    """The architecture with buds of `bud` channels, and the parts that are new because of that."""
-    after = replace(found, bud=bud)
-    if bud in (0, found.bud):
-        return after, {}
-    anew = f"new buds of {plural(bud, 'channel')}, the origin has {found.bud or 'none'}"
-    parts = {wire.name: anew for wire in after.maps if wire.target.role == "bud"}
-    parts |= {f"{wire.name}/bud": anew for wire in after.maps if wire.target.role == "hidden"}
-    return after, parts
+def _new_buds(found: Architecture, after: Architecture) -> dict[str, str]:
+    """The parts that are new because the buds have other sizes, or the origin has none."""
+    had = {f.name: f.capacity for f in found.features if f.role == "bud"}
+    parts: dict[str, str] = {}
+    for bud in after.features:
+        if bud.role == "bud" and had.get(bud.name) != bud.capacity:
+            anew = f"new buds of {plural(bud.capacity, kind_of(after).unit)}, the origin has "
+            anew += str(had.get(bud.name, "none"))
+            parts[writer(after, bud.name).name] = anew
+            parts |= {f"{m.name}/{source.leaf}": anew for m, source in readers(after, bud.name)}
+    return parts
 
 
 def other_inputs(
@@ -185,20 +154,6 @@ def other_inputs(
 
 def _read(m: Map) -> list[tuple[str, int]]:
     return [(source.leaf, source.rows) for source in m.sources]
-
-
-def _for_data(found: AnyArchitecture, dataset: Dataset) -> AnyArchitecture:
-    """The architecture with the inputs and outputs of the data."""
-    if isinstance(found, DenseArchitecture):
-        shape = tuple(dataset.train.x.shape[1:])
-        if len(shape) not in (2, 3):
-            raise UsageError(
-                f"a densenet needs images, but an example of source {dataset.name} has shape "
-                f"{shape}"
-            )
-        height, width, channels = (*shape, 1)[:3]
-        return replace(found, image=(height, width, channels), outputs=dataset.outputs)
-    return replace(found, inputs=dataset.inputs, outputs=dataset.outputs)
 
 
 def _reads(architecture: Architecture) -> str:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from senn_cli.nets.densenet import DenseArchitecture
-from senn_cli.nets.kinds import AnyArchitecture
-from senn_cli.nets.mlp import MlpArchitecture
+from senn_cli.nets.features import Architecture
+from senn_cli.nets.registry import kind_of
 from senn_cli.spec import Spec
-from senn_cli.spec.network import DenseNetSpec
-from senn_cli.training.plan import capacity_rule
+from senn_cli.training.footprint import looks
 
 _UNLIMITED = 2  # times that a layer is enlarged, or layers that come, where nothing limits them
 
 
-def expected_programs(spec: Spec, start: AnyArchitecture, *, validated: bool) -> int:
+def expected_programs(spec: Spec, start: Architecture, *, validated: bool) -> int:
     """About how many programs a run from `start` compiles; exact where nothing grows.
 
     Growth within a capacity compiles nothing, but another capacity or another layer has all
@@ -22,20 +20,18 @@ def expected_programs(spec: Spec, start: AnyArchitecture, *, validated: bool) ->
       validated: whether there are validation data.
     """
     parts = 3 if validated else 2  # the loss of the training, validation and test data
-    if isinstance(start, DenseArchitecture):
-        natural = spec.optimizer.kind == "natural_gradient"
-        looks = spec.grows or natural
-        first = 2 + parts + looks + spec.grows  # a step, the order of the examples
-        return first + (_changes(spec, start) * (parts + 2) if spec.grows else 0)
-    spectrum = spec.grows or spec.optimizer.kind == "natural_gradient"
-    first = spectrum + parts + 1
+    natural = spec.optimizer.kind == "natural_gradient"
+    # A step, or where steps go one by one that and the order of the examples; the spectrum of the
+    # inputs or a look at the curvature.
+    first = parts + 1 + kind_of(start).one_by_one + (spec.grows or natural)
     if not spec.grows:
         return first
-    return first + _round(spec, start) + _changes(spec, start) * (parts + _round(spec, start))
+    a_round = 1 if looks(start) else _search(spec, start)
+    return first + a_round + _changes(spec, start) * (parts + a_round + looks(start))
 
 
-def _round(spec: Spec, start: MlpArchitecture) -> int:
-    """The programs of a growth round of a fully connected network."""
+def _search(spec: Spec, start: Architecture) -> int:
+    """The programs of a growth round that searches."""
     count = 1 + len(start.maps)  # a look at the data, and a target for every map
     if spec.expansion.width.enabled:
         count += 3 * len(start.hidden)  # search, score, append
@@ -44,16 +40,16 @@ def _round(spec: Spec, start: MlpArchitecture) -> int:
     return count
 
 
-def _changes(spec: Spec, start: AnyArchitecture) -> int:
+def _changes(spec: Spec, start: Architecture) -> int:
     """How often the shapes will change; where parameters have a price, perhaps never."""
     expansion, times = spec.expansion, 0
     if spec.proposals == "search" and expansion.price > 0:
         return times
     if expansion.width.enabled and start.hidden:
-        if expansion.max_hidden is None or isinstance(spec.network, DenseNetSpec):
+        if expansion.max_hidden is None or looks(start):
             times += _UNLIMITED
         else:
-            rule = capacity_rule(spec.network, "cpu")
+            rule = kind_of(start).capacity_rule(spec, "cpu")
             capacity, most = start.hidden[0].capacity, expansion.max_hidden
             while capacity < most - sum(start.widths[1:]):
                 capacity, times = rule.room(capacity + 1, capacity), times + 1

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 from senn_cli.data.known import Known, known, training_rows
 from senn_cli.engine.gpu import expected_platform, why_no_gpu
+from senn_cli.nets.registry import kind_named
 from senn_cli.spec import Spec
 from senn_cli.spec.checks import Found
-from senn_cli.spec.network import DenseNetSpec
 from senn_cli.training.footprint import machine_memory, memory
-from senn_cli.training.plan import capacity_rule, initial_architecture
 from senn_cli.training.ready import too_large
 from senn_cli.words import plural
 
@@ -61,9 +60,9 @@ def _rows(spec: Spec, source: Known | None) -> Iterator[Found]:
 
 
 def _images(spec: Spec, source: Known | None) -> Iterator[Found]:
-    if source is None or source.example is None or not isinstance(spec.network, DenseNetSpec):
+    if source is None or source.example is None:
         return
-    if len(source.example) not in (2, 3):
+    if kind_named(spec.network.kind).misfit(source.example) is not None:
         yield Found(
             ("network", "kind"),
             f"should be mlp: a densenet needs images, and an example of data.path has the shape "
@@ -78,12 +77,12 @@ def _memory(spec: Spec, source: Known | None) -> Iterator[Found]:
         return
     # Without the data, the least that they can be.
     examples = 1 if source is None else max(1, training_rows(spec.data, source.rows))
-    dense = isinstance(spec.network, DenseNetSpec)
-    example = (1, 1, 1) if dense else (1,)
-    architecture = initial_architecture(spec, example, 1, capacity_rule(spec.network, "cpu"))
+    kind = kind_named(spec.network.kind)
+    example = (1,) if kind.misfit((1,)) is None else (1, 1, 1)
+    architecture = kind.start(spec, example, 1, "cpu")
     batch = min(examples, spec.training.batch_of(examples))
     needed = memory(spec, architecture, batch, examples, 0).least
     if needed > there:
-        path = ("network", "blocks" if dense else "hidden")
+        path = ("network", kind.layers)
         told = too_large(needed, there)
         yield Found(path, f"makes a network that {told}", ("training.batch_size",))

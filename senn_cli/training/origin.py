@@ -18,7 +18,8 @@ from typing import Any, Literal
 import numpy as np
 
 from senn_cli.errors import MISFORMED, RunError, UsageError
-from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json, known
+from senn_cli.nets.features import Architecture
+from senn_cli.nets.registry import architecture_from_json
 from senn_cli.runs import layout, rows
 from senn_cli.runs.checkpoints import CheckpointStore, newest_good
 from senn_cli.runs.directory import RunDirectory
@@ -56,7 +57,7 @@ class Origin:
     name: str
     step: int | None
     source: Literal["weights", "checkpoint"]
-    architecture: AnyArchitecture
+    architecture: Architecture
     arrays: Mapping[str, np.ndarray]
     digest: str
     chain: tuple[dict[str, Any], ...]
@@ -227,7 +228,7 @@ def _of_weights(path: Path, kind: str) -> Origin:
     run = path.parent if (path.parent / "spec.yaml").is_file() else None
     summary = {} if run is None else RunDirectory.open(run).summary() or {}
     step = summary.get("weights_step", summary.get("steps"))
-    return _origin(path, run, step, "weights", known(architecture), arrays)
+    return _origin(path, run, step, "weights", architecture, arrays)
 
 
 def _origin(
@@ -235,7 +236,7 @@ def _origin(
     run: Path | None,
     step: int | None,
     source: Literal["weights", "checkpoint"],
-    architecture: AnyArchitecture,
+    architecture: Architecture,
     arrays: Mapping[str, np.ndarray],
 ) -> Origin:
     from senn_cli.spec import load_spec
@@ -246,7 +247,7 @@ def _origin(
     return Origin(path, run, name, step, source, architecture, arrays, digest_of(arrays), chain)
 
 
-def _architecture(value: Any, path: Path, kind: str) -> AnyArchitecture:
+def _architecture(value: Any, path: Path, kind: str) -> Architecture:
     """The architecture that a file describes, of the kind that is wanted."""
     found = value.get("kind") if isinstance(value, dict) else None
     if isinstance(found, str) and found != kind:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from senn_cli.data.dataset import Dataset
 from senn_cli.errors import DataError, SennError, SpecError
+from senn_cli.nets.registry import kind_named
 from senn_cli.spec import Spec
 from senn_cli.spec.base import LARGEST
-from senn_cli.spec.network import DenseNetSpec
 from senn_cli.training.footprint import machine_memory, memory
-from senn_cli.training.plan import capacity_rule, initial_architecture, stored
+from senn_cli.training.plan import stored
 from senn_cli.words import in_bytes, plural
 
 
@@ -73,11 +73,11 @@ def _batch(spec: Spec, dataset: Dataset) -> Iterator[SennError]:
 
 
 def _images(spec: Spec, dataset: Dataset) -> Iterator[SennError]:
-    shape = dataset.train.x.shape[1:]
-    if isinstance(spec.network, DenseNetSpec) and len(shape) not in (2, 3):
+    kind, shape = spec.network.kind, dataset.train.x.shape[1:]
+    misfit = kind_named(kind).misfit(shape)
+    if misfit is not None:
         yield DataError(
-            "network.kind densenet needs images, height x width or height x width x channels; an "
-            f"example has shape {shape}",
+            f"network.kind {kind} {misfit}; an example has shape {shape}",
             hint="take a source of images, or `network: mlp`",
         )
 
@@ -113,15 +113,13 @@ def _length(spec: Spec, dataset: Dataset) -> Iterator[SennError]:
 
 def _memory(spec: Spec, dataset: Dataset) -> Iterator[SennError]:
     there, examples = machine_memory(), len(dataset.train)
-    architecture = initial_architecture(
-        spec, dataset.train.x.shape[1:], dataset.outputs, capacity_rule(spec.network, "cpu")
-    )
+    kind = kind_named(spec.network.kind)
+    architecture = kind.start(spec, dataset.train.x.shape[1:], dataset.outputs, "cpu")
     batch = spec.training.batch_of(examples)
     needed = memory(spec, architecture, batch, examples, stored(dataset)).least
     if there is not None and needed > there:
-        part = "blocks" if isinstance(spec.network, DenseNetSpec) else "hidden"
         yield DataError(
-            f"the network that network.{part} describes {too_large(needed, there)}",
+            f"the network that network.{kind.layers} describes {too_large(needed, there)}",
             hint="lower the widths, or training.batch_size",
         )
 

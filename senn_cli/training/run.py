@@ -18,8 +18,8 @@ from senn_cli.engine.arrays import on_device
 from senn_cli.engine.device import choose_device
 from senn_cli.engine.programs import Ledger
 from senn_cli.errors import DivergedError, InterruptedRun, UsageError
-from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.nets.features import Architecture
+from senn_cli.nets.registry import kind_of
 from senn_cli.runs.directory import RunDirectory, how_to_go_on, require_free
 from senn_cli.runs.environment import environment
 from senn_cli.runs.lock import RunLock
@@ -229,7 +229,7 @@ def _start(
         step=trainer.step,
         hidden=architecture.widths,
         parameters=architecture.parameters,
-        unit="channel" if isinstance(architecture, DenseArchitecture) else "neuron",
+        unit=kind_of(architecture).unit,
         programs=expected_programs(spec, architecture, validated=dataset.validation is not None),
         kept=bool(jax.config.jax_compilation_cache_dir),  # type: ignore[attr-defined]
     )

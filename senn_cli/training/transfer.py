@@ -20,7 +20,8 @@ from senn_cli.data.dataset import Dataset
 from senn_cli.engine.device import choose_device
 from senn_cli.engine.frozen import FrozenState
 from senn_cli.errors import RunError, UsageError
-from senn_cli.nets.kinds import initial_parameters
+from senn_cli.nets.kinds import known
+from senn_cli.nets.registry import initial_parameters
 from senn_cli.runs.directory import RunDirectory, require_free
 from senn_cli.runs.files import write_atomic
 from senn_cli.runs.jsonl import dumps
@@ -146,15 +147,17 @@ def compose(
     if settings.head == "zero":
         head = head_of(architecture)
         params[head] = {leaf: np.zeros_like(array) for leaf, array in params[head].items()}
-    blank = Moment(new_network(architecture, params, optimizer), no_progress(), GrowthMemory())
+    blank = Moment(
+        new_network(known(architecture), params, optimizer), no_progress(), GrowthMemory()
+    )
     arrays = {name: np.asarray(a) for name, a in jax.device_get(arrays_of(blank)).items()}
     anew = _begun_anew(blank)
-    begun = dict.fromkeys(replaced, "its weights start anew")
-    curved = begun | other_inputs(origin.architecture, architecture, replaced)
+    drawn = dict.fromkeys(replaced, "its weights start anew")
+    curved = drawn | other_inputs(origin.architecture, architecture, replaced)
     parts = {"params": replaced, "curvature": curved}
     fates = []
     for name, array in arrays.items():
-        reason = _why_not(name, origin, spec, parts.get(name.partition("/")[0], begun), anew)
+        reason = _why_not(name, origin, spec, parts.get(name.partition("/")[0], drawn), anew)
         fates.append(Fate(name, "re-initialised" if reason else "loaded", reason, array.shape))
         if not reason:
             arrays[name] = _same_form(name, origin, array)

@@ -10,7 +10,8 @@ import numpy as np
 
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.model import Model, mismatch
-from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json
+from senn_cli.nets.features import Architecture
+from senn_cli.nets.registry import architecture_from_json
 from senn_cli.runs.environment import senn_version
 
 FORMAT = 2
@@ -69,7 +70,7 @@ def result_names(task: str) -> tuple[str, str]:
     return "outputs", "predictions"
 
 
-def read_description(text: str | bytes) -> tuple[AnyArchitecture, Preprocessing]:
+def read_description(text: str | bytes) -> tuple[Architecture, Preprocessing]:
     """The architecture and preprocessing in what `describe` gave, written as JSON.
 
     Raises:

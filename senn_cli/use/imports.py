@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.errors import RunError, UsageError
-from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.nets.features import Architecture, ArrayTree
+from senn_cli.nets.registry import kind_of
 from senn_cli.runs.directory import RunDirectory, require_free
 from senn_cli.runs.environment import environment
 from senn_cli.runs.files import write_atomic
@@ -180,9 +179,10 @@ def _spec(found: Imported, weights: Path) -> str:
     from senn_cli.spec import dump_spec, parse_spec
 
     assert found.preprocessing is not None
+    kind = kind_of(found.architecture)
     content = {
         "data": {"source": "npz", "path": DATA, "task": found.preprocessing.task},
-        "network": _network(found.architecture),
+        "network": {"kind": kind.name} | kind.section(found.architecture),
         "expansion": {"policy": "none"},
     }
     # JSON is YAML 1.2; the name of the run is that of the directory.
@@ -192,12 +192,3 @@ def _spec(found: Imported, weights: Path) -> str:
         f"`senn evaluate` looks for examples in {DATA} (arrays x and y), or takes --data SPEC.",
     ]
     return "".join(f"# {line}\n" for line in said) + dump_spec(spec)
-
-
-def _network(architecture: Architecture) -> dict[str, Any]:
-    activations: Sequence[str] = [layer.activation for layer in architecture.hidden]
-    first = {"activation": activations[0]} if activations else {}
-    if isinstance(architecture, DenseArchitecture):
-        blocks = [[layer.width for layer in block] for block in architecture.blocks]
-        return {"kind": "densenet", "blocks": blocks, "pool": architecture.pool, **first}
-    return {"kind": "mlp", "hidden": list(architecture.widths), **first}

@@ -509,7 +509,8 @@ def composed(
     origin: Origin, spec: Any, dataset: Dataset, *overrides: str
 ) -> tuple[dict[str, np.ndarray], dict[str, Fate]]:
     """All arrays of the network to start from, and their fates."""
-    whole = parse_spec("data: digits\nnetwork: mlp\nexpansion: {policy: none}", overrides=overrides)
+    text = f"data: digits\nnetwork: {origin.architecture.kind}\nexpansion: {{policy: none}}"
+    whole, _ = adopted(parse_spec(text, overrides=overrides), origin)
     optimizer = make_optimizer(spec, "classification", 10, 5, freezing=bool(whole.transfer.freeze))
     network, fates = compose(origin, dataset, whole, optimizer)
     arrays = arrays_of(Moment(network, no_progress(), GrowthMemory()))
