@@ -92,7 +92,10 @@ def assemble(
     if augmented:  # then the inputs' second moment over the data is not that of the batches
         optimizer = replace(optimizer, fixed_input_factor=False)
     dense = isinstance(spec.network, DenseNetSpec)
-    run_steps = make_stepping(dataset.task, optimizer, batch, augmented, ledger, convolutions=dense)
+    one_by_one = kind_named(spec.network.kind).one_by_one
+    run_steps = make_stepping(
+        dataset.task, optimizer, batch, augmented, ledger, one_by_one=one_by_one
+    )
     needs_spectrum = dataset.inputs <= LARGEST_SPECTRUM and (
         optimizer.fixed_input_factor or (spec.grows and not dense)
     )

@@ -55,6 +55,15 @@ class Optimizer:
     compute_dtype: Any = None
     precision: str | None = None
 
+    @property
+    def in_step(self) -> bool:
+        """Whether every step takes the curvature of its own batch.
+
+        Then the length of a step is known exactly, d^T F d. With factors that are older, g^T d
+        stands for it: another pass through the network would only be for that.
+        """
+        return isinstance(self.solver, KfacSettings | CgSettings)
+
 
 RISE = 25.0
 """Peak of a one-cycle schedule over its start, at 10% of the steps."""

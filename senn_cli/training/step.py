@@ -13,16 +13,19 @@ import optax
 from senn_cli.curvature import fisher, kfac
 from senn_cli.curvature.kfac import KfacSettings, KfacState
 from senn_cli.curvature.kronecker import Spectrum
+from senn_cli.curvature.tracked import TrackSettings
+from senn_cli.curvature.tracking import Tracked, observe_step, preconditioned
 from senn_cli.engine.arrays import Arrays, batch, examples
 from senn_cli.engine.frozen import trained
 from senn_cli.engine.metric import output_form, sample_output_gradient
 from senn_cli.engine.objective import Task, loss_and_gradient
-from senn_cli.nets.densenet import DenseArchitecture
-from senn_cli.nets.kinds import AnyArchitecture
-from senn_cli.nets.registry import Parameters, Shifts, Signals, apply, outputs, used
+from senn_cli.nets.features import Architecture, with_buds, without_buds
+from senn_cli.nets.features import trained as trained_parameters
+from senn_cli.nets.mlp import MlpArchitecture
+from senn_cli.nets.registry import Parameters, Shifts, Signals, apply, used
+from senn_cli.nets.registry import outputs as outputs_of
 from senn_cli.randomness import wrap
 from senn_cli.spec.augment import StepSpec
-from senn_cli.training.image_step import image_step
 from senn_cli.training.optimizer import CgSettings, Optimizer, kl_scale
 from senn_cli.training.state import TrainState
 
@@ -53,8 +56,8 @@ class Keys(NamedTuple):
     augment: Any
 
 
-def _step(
-    shape: AnyArchitecture,
+def take_one(
+    shape: Architecture,
     task: Task,
     optimizer: Optimizer,
     state: TrainState,
@@ -64,35 +67,58 @@ def _step(
     key: jax.Array,
     input_factor: Spectrum | None,
 ) -> tuple[TrainState, jax.Array, jax.Array, jax.Array]:
-    """One step on the batch (x, y); returns the new state, mean loss, g^T d, and |update|^2."""
-    if isinstance(shape, DenseArchitecture):
-        return image_step(shape, task, optimizer, state, widths, x, y)
-    units = used(shape, widths)
-    zeros = Shifts({m.name: jnp.zeros((x.shape[0], m.columns), x.dtype) for m in shape.maps})
+    """One step on the batch (x, y); returns the new state, mean loss, g^T d, and |update|^2.
 
-    def run(params: Parameters, shifts: Shifts) -> tuple[jax.Array, Signals]:
-        signals = apply(shape, params, x, units, shifts)
+    Buds contribute nothing to the outputs: the network is computed without them.
+    """
+    bare, params = shape.bare(), without_buds(shape, state.params)
+    units = used(shape, widths)
+    zeros = Shifts({m.name: jnp.zeros((x.shape[0], m.columns), x.dtype) for m in bare.maps})
+    push: Any = None
+
+    def run(params: Parameters, shifts: Shifts | None) -> tuple[jax.Array, Signals]:
+        dtype = optimizer.compute_dtype
+        signals = apply(bare, params, x, units, shifts, compute_dtype=dtype)
         return signals.outputs, signals
 
-    yields, push, signals = jax.linearize(run, state.params, zeros, has_aux=True)
-    pull = jax.linear_transpose(push, state.params, zeros)
-    losses, output_gradient = loss_and_gradient(task, yields, y)
-    loss = jnp.mean(losses)
-    gradient, _ = pull(output_gradient / x.shape[0])
-    gradient = trained(gradient, state.optimizer)
+    def mean_loss(params: Parameters) -> jax.Array:
+        losses, _ = loss_and_gradient(task, run(params, None)[0], y)
+        return jnp.mean(losses)
 
-    curvature, direction = state.curvature, gradient
+    with jax.default_matmul_precision(optimizer.precision):
+        if optimizer.in_step:
+            outputs, push, signals = jax.linearize(run, params, zeros, has_aux=True)
+            pull = jax.linear_transpose(push, params, zeros)
+            losses, output_gradient = loss_and_gradient(task, outputs, y)
+            loss = jnp.mean(losses)
+            found, _ = pull(output_gradient / x.shape[0])
+        else:
+            loss, found = jax.value_and_grad(mean_loss)(params)
+    everything = with_buds(found, state.params, jnp.zeros_like)
+
+    curvature = state.curvature
+    if isinstance(curvature, Tracked) and optimizer.tracking is not None:
+        curvature = observe_step(shape, optimizer.tracking, curvature, everything, state.step)
+
+    def only_trained(tree: Any) -> Any:
+        # Of units that are empty nothing has a gradient; dormant ones have, for their scores.
+        if any(f.spare == "dormant" for f in shape.features):
+            mask = trained_parameters(shape, units)
+            tree = jax.tree.map(lambda u, a: jnp.where(u, a, 0), mask, tree)
+        return trained(tree, state.optimizer)
+
+    gradient = direction = only_trained(everything)
     if isinstance(optimizer.solver, KfacSettings):
-        assert isinstance(curvature, KfacState)
+        assert isinstance(curvature, KfacState) and isinstance(shape, MlpArchitecture)
         # Only what reaches the pre-activations is used of this pull-back: no per-example gradients
         # of weights ever exist.
-        _, sampled = pull(sample_output_gradient(optimizer.metric, yields, key))
+        _, sampled = pull(sample_output_gradient(optimizer.metric, outputs, key))
         batch = kfac.batch_factors(shape, state.params, signals, sampled.pre)
         curvature = kfac.update(optimizer.solver, shape, curvature, batch, widths, input_factor)
         direction = kfac.precondition(shape, curvature, gradient)
     elif isinstance(optimizer.solver, CgSettings):
         product = fisher.fisher_product(
-            lambda p: outputs(shape, p, x, widths), state.params, optimizer.metric
+            lambda p: outputs_of(shape, p, x, widths), state.params, optimizer.metric
         )
         direction = fisher.natural_gradient(
             product,
@@ -101,16 +127,24 @@ def _step(
             iterations=optimizer.solver.iterations,
             tolerance=optimizer.solver.tolerance,
         )
-    direction = trained(direction, state.optimizer)
+    elif isinstance(optimizer.solver, TrackSettings):
+        assert isinstance(curvature, Tracked) and optimizer.tracking is not None
+        direction = preconditioned(shape, optimizer.tracking, curvature, gradient)
+    if direction is not gradient:
+        direction = only_trained(direction)
     eta = fisher.inner(gradient, direction)
     if optimizer.kl_clip is not None:
-        form = output_form(optimizer.metric, yields, push(direction, zeros))
+        form = eta
+        if optimizer.in_step:
+            moved = push(without_buds(shape, direction), zeros)
+            form = output_form(optimizer.metric, outputs, moved)
         scale = kl_scale(form, jnp.asarray(optimizer.schedule(state.step)), optimizer.kl_clip)
         direction = jax.tree.map(lambda d: scale * d, direction)
     updates, inner = optimizer.transform.update(direction, state.optimizer, state.params)
-    params = optax.apply_updates(state.params, updates)
+    updates = only_trained(updates)  # weight decay knows of no masks
+    new = optax.apply_updates(state.params, updates)
     size = fisher.inner(updates, updates)
-    return TrainState(state.step + 1, params, inner, curvature), loss, eta, size
+    return TrainState(state.step + 1, new, inner, curvature), loss, eta, size
 
 
 def epoch_order(key: jax.Array, epoch: jax.Array, n: int) -> jax.Array:
@@ -135,7 +169,7 @@ def make_take_step(
     """
 
     def take_step(
-        shape: AnyArchitecture,
+        shape: Architecture,
         state: TrainState,
         progress: Progress,
         widths: jax.Array,
@@ -150,7 +184,9 @@ def make_take_step(
         drawn = jax.random.fold_in(wrap(keys.augment), state.step)
         x, y = batch(data, rows, augmentation, drawn)
         key = jax.random.fold_in(wrap(keys.fisher), state.step)
-        new, loss, eta, size = _step(shape, task, optimizer, state, widths, x, y, key, input_factor)
+        new, loss, eta, size = take_one(
+            shape, task, optimizer, state, widths, x, y, key, input_factor
+        )
         bad_loss = ~(loss < limit)  # also true for NaN
         fault = jnp.where(
             bad_loss, 1, jnp.where(~jnp.isfinite(eta), 2, jnp.where(~jnp.isfinite(size), 3, 0))
@@ -200,7 +236,7 @@ def make_run_steps(
     order_of = make_order(batch_size)
 
     def run_steps(
-        shape: AnyArchitecture,
+        shape: Architecture,
         state: TrainState,
         progress: Progress,
         widths: jax.Array,

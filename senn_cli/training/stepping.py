@@ -90,10 +90,14 @@ def make_stepping(
     augmentation: tuple[StepSpec, ...],
     ledger: Ledger,
     *,
-    convolutions: bool,
+    one_by_one: bool,
 ) -> RunSteps:
-    """The faster way to take steps, for this kind of network on this device."""
-    if convolutions and jax.default_backend() == "cpu":
+    """The faster way to take steps on this device.
+
+    Args:
+      one_by_one: whether a step on the CPU is far slower in a loop, `Kind.one_by_one`.
+    """
+    if one_by_one and jax.default_backend() == "cpu":
         return OneByOne(task, optimizer, batch_size, augmentation, ledger)
     run_steps = make_run_steps(task, optimizer, batch_size, augmentation)
     return Program("train", run_steps, ledger, static=(0,), donate=(1, 2))

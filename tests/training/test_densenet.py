@@ -19,11 +19,11 @@ from senn_cli.report.record import read_record
 from senn_cli.report.tracks import tracks
 from senn_cli.spec import Duration, InvalidSpecError, parse_spec
 from senn_cli.spec.optimizer import AdamSpec
-from senn_cli.training.image_step import image_step
 from senn_cli.training.network import new_network
 from senn_cli.training.optimizer import make_optimizer
 from senn_cli.training.resume import resume_run
 from senn_cli.training.run import Run, train_run
+from senn_cli.training.step import take_one
 
 SPEC = """
 name: images
@@ -109,9 +109,10 @@ def stepped(architecture: DenseArchitecture) -> tuple[Any, Any]:
     y = jnp.asarray(rng.integers(0, 3, 20), jnp.int32)
     state = found.state
     for _ in range(3):
-        state, *_ = image_step(
-            architecture.shape(), "classification", optimizer, state, found.widths, x, y
-        )
+        state, *_ = take_one(
+            architecture.shape(), "classification", optimizer, state, found.widths, x, y,
+            jax.random.key(0), None,
+        )  # fmt: skip
     return params, jax.device_get(state.params)
 
 
