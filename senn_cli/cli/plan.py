@@ -81,11 +81,11 @@ def memories(plan: Plan) -> list[tuple[str, str, str]]:
 def notes(spec: Spec, plan: Plan) -> list[str]:
     """What the tables mean."""
     capacity = hidden_units(plan.full.capacities, _unit(spec))
-    if spec.expansion.policy == "none":
+    if spec.growth is None:
         full = "Full capacity: nothing grows."
-    elif spec.expansion.max_hidden is not None:
+    elif spec.growth.max_hidden is not None:
         full = (
-            f"Full capacity: {capacity}, room for the {spec.expansion.max_hidden} "
+            f"Full capacity: {capacity}, room for the {spec.growth.max_hidden} "
             "of expansion.max_hidden where they take most memory."
         )
     elif plan.full == plan.start:

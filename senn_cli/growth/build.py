@@ -13,38 +13,40 @@ from senn_cli.growth.search import DepthSearch, WidthSearch
 from senn_cli.growth.senn import SennPolicy
 from senn_cli.growth.settings import SennSettings
 from senn_cli.growth.standing import StandingSettings
-from senn_cli.spec.expansion import DepthSpec, ExpansionSpec, WidthSpec
+from senn_cli.spec.expansion import ExpansionSpec, FixedSpec, SearchSpec
+from senn_cli.spec.growth import DepthSearchSpec, WidthSearchSpec
 
 
 def make_policy(spec: ExpansionSpec, task: Task, metric: Metric, ledger: Ledger) -> Policy:
     """The policy that `spec.policy` and `spec.proposals` name, for a fully connected network."""
-    if spec.policy == "none":
+    if isinstance(spec, FixedSpec):
         return NoGrowth()
+    searches = spec if isinstance(spec, SearchSpec) else SearchSpec()
     settings = SennSettings(
         threshold=spec.threshold,
         stop=spec.stop,
         noise=spec.noise,
-        price=spec.price,
+        price=searches.price,
         samples=spec.samples,
-        held_out=spec.score_on == "held_out",
+        held_out=searches.score_on == "held_out",
         bias_removed=spec.bias_removed,
         max_hidden=spec.max_hidden,
         max_parameters=spec.max_parameters,
-        width=_width(spec.width) if spec.width.enabled else None,
+        width=_width(searches.width) if spec.width.enabled else None,
         per_round=spec.width.per_round,
         max_width=spec.width.max_width,
-        initial_coefficients=spec.width.coefficients == "initial",
-        depth=_depth(spec.depth) if spec.depth.enabled else None,
-        layer_cost=spec.depth.layer_cost,
+        initial_coefficients=searches.width.coefficients == "initial",
+        depth=_depth(searches.depth) if spec.depth.enabled else None,
+        layer_cost=searches.depth.layer_cost,
         max_layers=spec.depth.max_layers,
-        singular_floor=spec.depth.singular_floor,
+        singular_floor=searches.depth.singular_floor,
         weights="random" if spec.policy == "random" else "score",
         prune=PruneSettings(spec.prune.min_width, spec.prune.per_round)
         if spec.prune.enabled
         else None,
     )
     compiled = Compiled(ledger, task, metric, damping_a=INPUT_DAMPING, damping_s=spec.score_damping)
-    if spec.proposals != "dormant":  # null is `search` for these networks
+    if isinstance(spec, SearchSpec):
         return SennPolicy(settings, compiled)
     options = spec.dormant
     dormant = StandingSettings(options.neurons, options.activate, options.prune, options.redraw)
@@ -55,7 +57,7 @@ INPUT_DAMPING = 1e-3
 """Damping of A in scores, as a share of its mean eigenvalue: enough for single precision."""
 
 
-def _width(spec: WidthSpec) -> WidthSearch:
+def _width(spec: WidthSearchSpec) -> WidthSearch:
     return WidthSearch(
         method=spec.method,
         proposals=spec.proposals,
@@ -67,7 +69,7 @@ def _width(spec: WidthSpec) -> WidthSearch:
     )
 
 
-def _depth(spec: DepthSpec) -> DepthSearch:
+def _depth(spec: DepthSearchSpec) -> DepthSearch:
     return DepthSearch(
         method=spec.method,
         proposals=spec.proposals,

@@ -8,6 +8,7 @@ import numpy as np
 
 from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.spec import Spec
+from senn_cli.spec.expansion import StandingSpec
 from senn_cli.spec.network import DenseNetSpec
 
 
@@ -80,7 +81,7 @@ class DormantSettings:
 def settings_of(spec: Spec) -> DormantSettings:
     """The options that `spec` gives, for a DenseNet."""
     expansion, network = spec.expansion, spec.network
-    assert isinstance(network, DenseNetSpec)
+    assert isinstance(network, DenseNetSpec) and isinstance(expansion, StandingSpec)
     dormant, prune = expansion.dormant, expansion.prune
     return DormantSettings(
         threshold=expansion.threshold,

@@ -522,7 +522,7 @@ def image_of(example: tuple[int, ...]) -> tuple[int, int, int]:
 def room(spec: Spec, width: int) -> int:
     """Channels allocated at the start for a layer with `width` in use."""
     assert isinstance(spec.network, DenseNetSpec)
-    if not (spec.grows and spec.expansion.width.enabled):
+    if spec.growth is None or not spec.growth.width.enabled:
         return width
     initial = spec.network.capacity.initial
     return CHANNELS * width if initial is None else max(width, initial)
@@ -531,7 +531,7 @@ def room(spec: Spec, width: int) -> int:
 def bud_of(spec: Spec) -> int:
     """Channels of the buds."""
     assert isinstance(spec.network, DenseNetSpec)
-    if not (spec.grows and spec.expansion.depth.enabled):
+    if spec.growth is None or not spec.growth.depth.enabled:
         return 0
     if spec.network.bud is not None:
         return spec.network.bud

@@ -12,7 +12,7 @@ from senn_cli.report.options import flattened
 _KEPT: Mapping[str, tuple[str, ...]] = {
     "data": ("source", "path", "target", "task", "test_path", "train"),
     "network": ("kind",),
-    "optimizer": ("kind", "preset"),
+    "optimizer": ("kind", "preset", "solver"),
     "expansion": ("policy", "proposals"),
 }
 _SWITCHES = ("width", "depth", "prune")
@@ -35,7 +35,9 @@ def present_defaults(spec: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(given, Mapping):
             kinds[section] = {key: given[key] for key in keys if key in given}
     growth = spec.get("expansion")
-    if isinstance(growth, Mapping):
+    if isinstance(growth, Mapping) and growth.get("policy") == "none":
+        kinds["expansion"] = "none"
+    elif isinstance(growth, Mapping):
         for switch in _SWITCHES:
             own = growth.get(switch)
             if isinstance(own, Mapping) and "enabled" in own:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
+from senn_cli.spec.describe import alternatives
 from senn_cli.spec.duration import Duration
 from senn_cli.spec.spec import Spec
 from senn_cli.spec.suggest import closest
 
 DISCRIMINATORS = {"data": "source", "network": "kind", "optimizer": "kind"}
-"""The key that names a section's variant."""
+"""The key that names a section's variant, where a single one does."""
+
+UNIONS = (*DISCRIMINATORS, "expansion")
+"""The sections that are unions of models."""
 
 
 @dataclass(frozen=True)
@@ -22,11 +28,13 @@ class Place:
 
     Attributes:
       path: the keys that lead to it; () is the top level.
-      variant: what its discriminator says, such as `adam`, or an empty text.
+      choice: the key that decides which variant of the section it is in, or an empty text.
+      variant: what that key says, such as `adam`, or an empty text.
       keys: the keys it can have.
     """
 
     path: tuple[str, ...]
+    choice: str
     variant: str
     keys: tuple[str, ...]
 
@@ -34,27 +42,46 @@ class Place:
 @cache
 def places() -> tuple[Place, ...]:
     """All mappings of the spec language but durations, outermost first."""
-    found = list(_places(Spec, ()))
+    found = list(dict.fromkeys(_places(Spec, (), ("", ""))))
     return tuple(sorted(found, key=lambda place: len(place.path)))
 
 
-def _places(model: type[BaseModel], path: tuple[str, ...]) -> list[Place]:
-    key = DISCRIMINATORS.get(path[0]) if len(path) == 1 else None
-    variants = get_args(model.model_fields[key].annotation) if key else ("",)
-    found = [Place(path, str(variants[0]), tuple(model.model_fields))]
+def _places(model: type[BaseModel], path: tuple[str, ...], within: tuple[str, str]) -> list[Place]:
+    if len(path) == 1 and path[0] in UNIONS:
+        within = _variant(model, path[0])
+    found = [Place(path, *within, tuple(model.model_fields))]
     for name, field in model.model_fields.items():
-        for inner in _models(field.annotation):
-            if inner is not Duration:
-                found += _places(inner, (*path, name))
+        for inner in models_in(field.annotation, deep=False):
+            found += _places(inner, (*path, name), within)
     return found
 
 
-def _models(annotation: Any) -> list[type[BaseModel]]:
+def _variant(model: type[BaseModel], section: str) -> tuple[str, str]:
+    """The key and the value of it that make a section this model."""
+    key = DISCRIMINATORS.get(section)
+    if key is None:
+        key = "proposals" if "proposals" in model.model_fields else "policy"
+    return key, str(get_args(model.model_fields[key].annotation)[0])
+
+
+def models_in(annotation: Any, *, deep: bool = True) -> list[type[BaseModel]]:
+    """The sections that a field's annotation names, durations aside.
+
+    Args:
+      deep: with all sections within them, each once.
+    """
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
+        if annotation is Duration:
+            return []
+        fields = annotation.model_fields.values() if deep else ()
+        return list(dict.fromkeys([*_deeper(fields), annotation]))
     if get_origin(annotation) is Literal:
         return []
-    return [model for inner in get_args(annotation) for model in _models(inner)]
+    return [model for inner in get_args(annotation) for model in models_in(inner, deep=deep)]
+
+
+def _deeper(fields: Iterable[FieldInfo]) -> list[type[BaseModel]]:
+    return [model for field in fields for model in models_in(field.annotation)]
 
 
 def keys_at(path: tuple[str, ...], variant: str) -> tuple[str, ...]:
@@ -64,6 +91,26 @@ def keys_at(path: tuple[str, ...], variant: str) -> tuple[str, ...]:
         exact = [p for p in same if p.variant == variant]
         return (exact or same)[0].keys
     return places()[0].keys if not path else tuple(Duration.model_fields)
+
+
+def belongs(path: tuple[str, ...], variant: str) -> tuple[str, tuple[str, ...]] | None:
+    """What to say about a key that another variant of its section has; None if none does.
+
+    Returns:
+      a sentence without its subject, and the choices that it depends on, as keys from the top.
+    """
+    *section, key = path
+    same = [p for p in places() if p.path == tuple(section) and p.variant and key in p.keys]
+    if not same:
+        return None
+    own = next((p.choice for p in places() if p.path[:1] == path[:1] and p.variant == variant), "")
+    if own == "policy":  # nothing grows, wherever proposals would come from
+        told = f"is not an option of policy: {variant}; it belongs to a policy that grows"
+        return told, (f"{section[0]}.policy",)
+    choice = same[0].choice
+    names = alternatives([place.variant for place in same])
+    told = f"is not an option of {own}: {variant}; it belongs to {choice}: {names}"
+    return told, (f"{section[0]}.{choice}",)
 
 
 def unknown_key(path: tuple[str, ...], variant: str) -> str:
@@ -79,11 +126,6 @@ def unknown_key(path: tuple[str, ...], variant: str) -> str:
     *section, key = path
     own = keys_at(tuple(section), variant)
     homes = [place for place in places() if key in place.keys]
-    same = [place for place in homes if list(place.path) == section]
-    if same:
-        kind = DISCRIMINATORS[section[0]]
-        names = " and ".join(place.variant for place in same)
-        return f"is not an option of {kind} {variant}; it belongs to {names}"
     near = closest(key, own)
     elsewhere = _homes(homes, section)
     if elsewhere and near is None:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from senn_cli.spec.augment import ColorSpec, walk
 from senn_cli.spec.data import CsvSpec, MoonsSpec, NpzSpec, RegressionSpec, augmentation
+from senn_cli.spec.expansion import SearchSpec, StandingSpec
 from senn_cli.spec.images import DigitsSpec, FolderSpec
 from senn_cli.spec.network import DenseNetSpec, NetworkSpec
 from senn_cli.spec.optimizer import NaturalGradientSpec
+from senn_cli.spec.under import unread
 
 if TYPE_CHECKING:
     from senn_cli.spec.spec import Spec
@@ -25,11 +27,13 @@ class Found:
       path: the key that is blamed.
       message: what is wrong, starting with a verb.
       others: the other keys that the fault depends on, each with dots between its parts.
+      unread: whether nothing is wrong but that the key is not read under the spec's choices.
     """
 
     path: tuple[str | int, ...]
     message: str
     others: tuple[str, ...] = ()
+    unread: bool = False
 
     def involves(self, path: tuple[str | int, ...]) -> bool:
         """Whether the fault depends on a key, or on something above or below it."""
@@ -40,6 +44,15 @@ class Found:
 def cross_faults(spec: Spec) -> list[Found]:
     """All faults that involve several keys, in the order of the checks below."""
     return [found for check in _CHECKS for found in check(spec)]
+
+
+def unread_faults(spec: Spec) -> Iterator[Found]:
+    """What is written and not read under the choices of the spec."""
+    for one in unread(spec):
+        if one.written:
+            others = one.condition.keys(one.path[:-1])
+            told = f"is not read here; it belongs to {one.condition.words()}"
+            yield Found(one.path, told, others, unread=True)
 
 
 def _test_part(spec: Spec) -> Iterator[Found]:
@@ -96,19 +109,11 @@ def _densenet(spec: Spec) -> Iterator[Found]:
             f"should be mlp for data.source {spec.data.source}: a densenet needs images",
             ("data.source",),
         )
-    others = ("network.kind", "expansion.policy")
-    if spec.grows and spec.expansion.proposals == "search":
+    if isinstance(spec.expansion, SearchSpec):
         yield Found(
             ("expansion", "proposals"),
             "should be dormant for a densenet, found search",
-            others,
-        )
-    if spec.expansion.policy == "random":
-        yield Found(
-            ("expansion", "policy"),
-            "should be senn or none for a densenet: its proposals are random draws already, found "
-            "random",
-            ("network.kind",),
+            ("network.kind", "expansion.policy"),
         )
     if isinstance(spec.optimizer, NaturalGradientSpec) and spec.optimizer.solver != "kfac":
         yield Found(
@@ -127,21 +132,14 @@ def _densenet(spec: Spec) -> Iterator[Found]:
 
 
 def _dormant(spec: Spec) -> Iterator[Found]:
-    if not isinstance(spec.network, NetworkSpec) or spec.proposals != "dormant" or not spec.grows:
+    if not isinstance(spec.network, NetworkSpec) or not isinstance(spec.expansion, StandingSpec):
         return
-    others = ("network.kind", "expansion.proposals", "expansion.policy")
     if spec.expansion.depth.enabled:
         yield Found(
             ("expansion", "depth"),
             "should be off for the dormant proposals of an mlp, which has no buds; write "
             "`depth: false`, or `proposals: search`",
-            others,
-        )
-    if spec.expansion.policy == "random":
-        yield Found(
-            ("expansion", "policy"),
-            "should be senn for dormant proposals, which are random draws already, found random",
-            others,
+            ("network.kind", "expansion.proposals", "expansion.policy"),
         )
 
 
@@ -184,8 +182,8 @@ def _metric(spec: Spec) -> Iterator[Found]:
 
 
 def _limits(spec: Spec) -> Iterator[Found]:
-    expansion, hidden = spec.expansion, spec.network.hidden
-    if expansion.policy == "none":
+    expansion, hidden = spec.growth, spec.network.hidden
+    if expansion is None:
         return
     others = ("network.hidden", "expansion.policy")
     most = expansion.max_hidden
@@ -212,8 +210,8 @@ def _limits(spec: Spec) -> Iterator[Found]:
 
 
 def _growth(spec: Spec) -> Iterator[Found]:
-    expansion = spec.expansion
-    if expansion.policy == "none" or expansion.depth.enabled or expansion.prune.enabled:
+    expansion = spec.growth
+    if expansion is None or expansion.depth.enabled or expansion.prune.enabled:
         return
     others = ("expansion.width.enabled", "expansion.depth.enabled", "expansion.prune.enabled")
     if not expansion.width.enabled:
@@ -232,8 +230,11 @@ def _growth(spec: Spec) -> Iterator[Found]:
 
 
 def _searches(spec: Spec) -> Iterator[Found]:
+    if not isinstance(spec.expansion, SearchSpec):
+        return
     for name, search in (("width", spec.expansion.width), ("depth", spec.expansion.depth)):
-        if search.enabled and search.polished > search.proposals:
+        draws_one = search.method == "mala"
+        if search.enabled and search.polished > search.proposals and not draws_one:
             yield Found(
                 ("expansion", name, "polished"),
                 f"should be at most expansion.{name}.proposals, {search.proposals}, found "
@@ -243,7 +244,8 @@ def _searches(spec: Spec) -> Iterator[Found]:
 
 
 def _window(spec: Spec) -> Iterator[Found]:
-    start, until = spec.expansion.start, spec.expansion.until
+    growth = spec.growth
+    start, until = (None, None) if growth is None else (growth.start, growth.until)
     if start is None or until is None or start.unit != until.unit:
         return
     if until.value < start.value:
@@ -266,12 +268,6 @@ def _warmup(spec: Spec) -> Iterator[Found]:
 
 def _schedule(spec: Spec) -> Iterator[Found]:
     kind, length = spec.optimizer.schedule.kind, spec.training.length()
-    if kind == "one_cycle" and spec.optimizer.schedule.warmup is not None:
-        yield Found(
-            ("optimizer", "schedule", "warmup"),
-            "should be left out for one_cycle, which rises over the first 10% by itself",
-            ("optimizer.schedule.kind",),
-        )
     if length.unit == "minutes" and kind != "constant":
         yield Found(
             ("optimizer", "schedule"),

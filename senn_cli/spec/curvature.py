@@ -6,6 +6,7 @@ from pydantic import Field
 
 from senn_cli.spec.base import Count, Fraction, Integral, Model, Positive, Width
 from senn_cli.spec.duration import Duration, DurationField
+from senn_cli.spec.under import under
 
 _Few = Annotated[int, Field(ge=1, le=4096), Integral]
 
@@ -40,6 +41,6 @@ class CurvatureSpec(Model):
         description="One position of an image in stride^2 counts for the input factors, on a grid "
         "at a random offset; 1 takes all of them.",
     )
-    vectors: _Few = Field(
+    vectors: Annotated[_Few, under(method="rank_one")] = Field(
         default=4, description="Rank-one updates of every factor at a look (`rank_one`)."
     )

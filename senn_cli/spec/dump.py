@@ -1,4 +1,4 @@
-"""Writing a spec as YAML, with every default, and its JSON schema for editors."""
+"""Writing a spec as YAML, with every default."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from senn_cli.spec.duration import UNITS
+from senn_cli.spec.earlier import HEADER
 from senn_cli.spec.spec import Spec
 from senn_cli.spec.yaml import core_tag
 
@@ -57,24 +58,15 @@ def dump_spec(spec: Spec) -> str:
     """
     written = _styled(spec.model_dump(mode="json"))
     text: str = yaml.dump(written, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
-    return text
+    return f"{HEADER}\n{text}"
 
 
 def _styled(value: Any) -> Any:
     if isinstance(value, dict):
         # What names a section's variant stands first, whichever class declares it.
-        first = [key for key in ("source", "kind") if key in value]
+        names = ("source", "kind", *(("policy", "proposals") if "policy" in value else ()))
+        first = [key for key in names if key in value]
         order = [*first, *(key for key in value if key not in first)]
         styled = {key: _styled(value[key]) for key in order}
         return _Inline(styled) if len(styled) == 1 and next(iter(styled)) in UNITS else styled
     return value
-
-
-def json_schema() -> dict[str, Any]:
-    """The JSON schema (draft 2020-12) of spec files, short forms included."""
-    schema = Spec.model_json_schema()
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **schema,
-        "title": "senn spec",
-    }

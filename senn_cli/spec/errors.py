@@ -9,7 +9,7 @@ from typing import Any
 
 from senn_cli.errors import SpecError
 from senn_cli.spec.base import LARGEST, WIDEST
-from senn_cli.spec.catalog import DISCRIMINATORS, places, unknown_key
+from senn_cli.spec.catalog import DISCRIMINATORS, UNIONS, belongs, places, unknown_key
 from senn_cli.spec.checks import Found
 from senn_cli.spec.describe import alternatives, describe, dotted, quote
 from senn_cli.spec.duration import duration_of, tidy
@@ -75,17 +75,16 @@ _BOUNDS = {
 def key_path(location: Iterable[str | int]) -> tuple[str | int, ...]:
     """Pydantic's location without the names of variants, which are no keys of the spec."""
     parts = tuple(location)
-    if len(parts) > 1 and parts[0] in DISCRIMINATORS:
+    if len(parts) > 1 and parts[0] in UNIONS:
         return (parts[0], *parts[2:])
     return parts
 
 
-def explain(error: Mapping[str, Any], data: Mapping[str, Any]) -> list[Found]:
+def explain(error: Mapping[str, Any]) -> list[Found]:
     """What a pydantic error means.
 
     Args:
       error: one of `ValidationError.errors()`.
-      data: what was validated.
 
     Returns:
       one fault; several if the error stands for faults between sections, none if it follows from
@@ -95,18 +94,20 @@ def explain(error: Mapping[str, Any], data: Mapping[str, Any]) -> list[Found]:
         return list(error["ctx"]["faults"])
     if error["type"] == "too_short" and len(error["input"]) >= error["ctx"]["min_length"]:
         return []  # pydantic counts the items that are valid; what the others lack is told of each
-    return [Found(*_explained(error, data))]
+    if error["type"] == "extra_forbidden":
+        path, variant = key_path(error["loc"]), _variant(error["loc"])
+        elsewhere = belongs(tuple(map(str, path)), variant)
+        if elsewhere is not None:
+            return [Found(path, *elsewhere, unread=True)]
+        return [Found(path, unknown_key(tuple(map(str, path)), variant))]
+    return [Found(*_explained(error))]
 
 
-def _explained(
-    error: Mapping[str, Any], data: Mapping[str, Any]
-) -> tuple[tuple[str | int, ...], str]:
+def _explained(error: Mapping[str, Any]) -> tuple[tuple[str | int, ...], str]:
     kind, found, context = error["type"], error["input"], error.get("ctx", {})
     path = key_path(error["loc"])
     if kind == "senn":
         return path, context["message"]
-    if kind == "extra_forbidden":
-        return path, unknown_key(tuple(map(str, path)), _variant(path, data))
     if kind in ("union_tag_not_found", "union_tag_invalid"):
         return _untagged(path, found)
     if kind == "missing":
@@ -167,13 +168,9 @@ def _bound(value: Any) -> str:
     return f"{value}{named.get(value, '')}" if isinstance(value, int) else f"{value:g}"
 
 
-def _variant(path: tuple[str | int, ...], data: Mapping[str, Any]) -> str:
-    section = data.get(str(path[0])) if path else None
-    key = DISCRIMINATORS.get(str(path[0])) if path else None
-    if not isinstance(section, Mapping) or key is None or len(path) != 2:
-        return ""
-    default = "natural_gradient" if path[0] == "optimizer" else ""
-    return str(section.get(key, default))
+def _variant(location: Sequence[str | int]) -> str:
+    """The variant of the section that pydantic's location leads into."""
+    return str(location[1]) if len(location) > 1 and location[0] in UNIONS else ""
 
 
 def _untagged(

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from senn_cli.errors import SpecError
 from senn_cli.spec.checks import Found
 from senn_cli.spec.describe import describe, printable
+from senn_cli.spec.earlier import dropped, gives_way, is_old
 from senn_cli.spec.errors import Fault, InvalidSpecError, explain
 from senn_cli.spec.nodes import Node, YamlFault, locate, plain
 from senn_cli.spec.overrides import apply_overrides
@@ -47,7 +48,9 @@ def load_spec(
     """
     file = Path(path)
     text = _read(file)
-    return parse_spec(text, str(path), Path(os.path.abspath(file)).parent, overrides, also)
+    root, found, name = _document(text, str(path))
+    base = Path(os.path.abspath(file)).parent
+    return _checked(root, found, name, base, overrides, also, old=is_old(file, text))
 
 
 def parse_spec(
@@ -69,13 +72,19 @@ def parse_spec(
     Raises:
       SpecError: the spec has faults, all of which are listed.
     """
+    root, found, name = _document(text, filename)
+    return _checked(root, found, name, base_dir, overrides, also)
+
+
+def _document(text: str, filename: str) -> tuple[Node, list[YamlFault], str]:
+    """The mapping that a text is, what is wrong in it, and the name that stands in messages."""
     root, found = read_yaml(text, filename=printable(filename))
     faults = [Fault(f.origin, f.line, f.path, f.message) for f in found]
     if any(fault.lost and not fault.path for fault in found):  # the text is no YAML at all
         raise InvalidSpecError(faults)
     if not isinstance(root.value, dict):
         raise InvalidSpecError([*faults, _no_mapping(root, text)])
-    return _checked(root, found, filename, base_dir, overrides, also)
+    return root, found, filename
 
 
 def from_values(
@@ -99,14 +108,25 @@ def _checked(
     base_dir: str | os.PathLike[str] | None,
     overrides: Sequence[str],
     also: Callable[[Spec], Iterable[Found]] = lambda spec: (),
+    *,
+    old: bool = False,
 ) -> Spec:
-    """The spec in `root`, in which `found` is wrong already; `parse_spec` says the rest."""
+    """The spec in `root`, in which `found` is wrong already; `parse_spec` says the rest.
+
+    Args:
+      old: whether a senn resolved it that wrote out options without effect, too.
+    """
     faults = [Fault(f.origin, f.line, f.path, f.message) for f in found]
     root, misplaced = apply_overrides(root, overrides)
     faults += [Fault(f.origin, f.line, f.path, f.message) for f in misplaced]
-    data = {"name": _default_name(filename), **plain(root)}
     context = {BASE_DIRECTORY: Path(base_dir) if base_dir is not None else Path.cwd()}
-    spec, wrong, untold = _validate(data, context)
+    while True:
+        data = {"name": _default_name(filename), **plain(root)}
+        spec, wrong, untold = _validate(data, context)
+        gone = [one.path for one in wrong if one.unread and (old or gives_way(root, one))]
+        if (left := dropped(root, gone)) is root:
+            break
+        root = left
     # Where a value could not be read, what else is said about it would mislead.
     lost = [fault.path for fault in found if fault.lost]
     faults += [
@@ -171,7 +191,7 @@ def _validate(
     except ValidationError as error:
         every = error.errors(include_url=False)
     errors = every[:_MOST_FAULTS]  # to guess what was meant takes milliseconds each
-    found = [one for error in errors for one in explain(error, data)]
+    found = [one for error in errors for one in explain(error)]
     # The checks between keys run on valid specs alone. What is wrong is taken out for them, and
     # of their faults those are kept that don't involve it.
     removed = set()
@@ -184,7 +204,7 @@ def _validate(
     except ValidationError as error:
         for other in error.errors(include_url=False):
             if other["type"] == "senn_cross":
-                crossed = explain(other, rest)
+                crossed = explain(other)
                 found += [one for one in crossed if not any(map(one.involves, removed))]
     return None, list(dict.fromkeys(found)), len(every) - len(errors)
 

@@ -6,10 +6,13 @@ from pydantic import BeforeValidator, Field
 
 from senn_cli.spec.base import DEEPEST, WIDEST, AlsoAccepts, Integral, Listed, Model, Width, fault
 from senn_cli.spec.describe import describe
+from senn_cli.spec.under import Under
 
 _Room = Annotated[float, Field(ge=1e-3, le=100)]  # of what is there already
 _Widths = Annotated[tuple[Width, ...], Field(max_length=DEEPEST), Listed]
 _Block = Annotated[tuple[Width, ...], Field(min_length=1, max_length=DEEPEST), Listed]
+
+_GROWS = Under(("expansion.policy", ("senn", "random")))
 
 
 def _multiple(value: Any) -> Any:
@@ -29,7 +32,7 @@ class CapacitySpec(Model):
         description="Capacities are rounded up to a multiple of this; `auto` is 8 on the CPU and "
         "64 on a GPU.",
     )
-    growth: _Room = Field(
+    growth: Annotated[_Room, _GROWS] = Field(
         default=0.5,
         description="When a layer is full, its capacity grows by this share.",
     )
@@ -64,7 +67,7 @@ class ChannelsSpec(Model):
     initial: Width | None = Field(
         default=None,
         description="Channels of every layer at the start, at least as many as in use; null for "
-        "four times those in use, or for no more than those where nothing grows.",
+        "four times those in use.",
     )
     in_use: Annotated[float, Field(gt=0, le=1)] = Field(
         default=0.5,
@@ -89,13 +92,13 @@ class DenseNetSpec(Model):
         default="max3s2",
         description="Pooling after every block: maximum or mean, over 3x3 or 2x2, stride 2.",
     )
-    bud: Annotated[int, Field(ge=0, le=WIDEST), Integral] | None = Field(
+    bud: Annotated[Annotated[int, Field(ge=0, le=WIDEST), Integral] | None, _GROWS] = Field(
         default=None,
         description="Channels of the unused layer before every layer, a proposal for one more "
         "layer; 0 for none, null for half of the first layer's channels where layers may be "
         "inserted.",
     )
-    capacity: ChannelsSpec = Field(
+    capacity: Annotated[ChannelsSpec, _GROWS] = Field(
         default=ChannelsSpec(), description="Channels allocated beyond those in use."
     )
     compute: Literal["float32", "tf32", "bfloat16"] = Field(

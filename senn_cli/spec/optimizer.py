@@ -1,4 +1,4 @@
-"""The `optimizer` section: natural gradient, Adam or plain gradient descent."""
+"""The `optimizer` section: the natural gradient, and optimizers of plain gradients."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -8,8 +8,12 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from senn_cli.spec.base import AlsoAccepts, Count, Fraction, Integral, Model, NotNegative, Positive
 from senn_cli.spec.schedule import ScheduleField, ScheduleSpec
+from senn_cli.spec.under import Under, under
 
 _Iterations = Annotated[int, Field(ge=1, le=1_000_000), Integral]
+_CG = under(solver="cg")
+# The factors of a densenet are those of its section `curvature`.
+_FACTORS = (under(solver="kfac"), Under(("network.kind", ("mlp",))))
 
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
@@ -21,8 +25,6 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "weight_decay": 0.1,
             "metric": "auto",
             "kl_clip": 0.01,
-            "moving_average": 0.95,
-            "invert_every": 10,
             "schedule": "cosine",
         },
         "paper": {
@@ -33,10 +35,6 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "weight_decay": 0.0,
             "metric": "euclidean",
             "kl_clip": None,
-            "moving_average": 0.95,
-            "invert_every": 10,
-            "cg_iterations": 100,
-            "cg_tolerance": 1e-5,
             "schedule": "constant",
         },
     }
@@ -81,21 +79,21 @@ class NaturalGradientSpec(Model):
         default=0.01,
         description="Largest step, measured by the curvature; null for no limit.",
     )
-    moving_average: Fraction = Field(
+    moving_average: Annotated[Fraction, *_FACTORS] = Field(
         default=0.95, description="Share of the old Kronecker factors kept at every update."
     )
-    invert_every: Count = Field(
+    invert_every: Annotated[Count, *_FACTORS] = Field(
         default=10, description="Steps between two inversions of the Kronecker factors."
     )
-    fixed_input_factor: bool = Field(
+    fixed_input_factor: Annotated[bool, *_FACTORS] = Field(
         default=True,
         description="Compute the first layer's input factor once from the whole training set "
         "(exact as long as inputs don't change).",
     )
-    cg_iterations: _Iterations = Field(
+    cg_iterations: Annotated[_Iterations, _CG] = Field(
         default=100, description="Most iterations of conjugate gradients in one step."
     )
-    cg_tolerance: Positive = Field(
+    cg_tolerance: Annotated[Positive, _CG] = Field(
         default=1e-5, description="Relative residual at which conjugate gradients stop."
     )
     schedule: ScheduleField = Field(
@@ -139,6 +137,71 @@ class SgdSpec(Model):
     )
 
 
+class AdamWSpec(Model):
+    """Adam as `adam` has it, with weight decay by default."""
+
+    kind: Literal["adamw"] = Field(description="Adam with weight decay.")
+    learning_rate: Positive = Field(default=1e-3, description="Peak learning rate.")
+    b1: Fraction = Field(default=0.9, description="Decay of the first moment.")
+    b2: Fraction = Field(default=0.999, description="Decay of the second moment.")
+    eps: Positive = Field(default=1e-8, description="Added to the root of the second moment.")
+    weight_decay: NotNegative = Field(default=0.01, description="Decoupled weight decay.")
+    schedule: ScheduleField = Field(
+        default=ScheduleSpec(kind="constant"), description="How the learning rate changes."
+    )
+
+
+class RmsPropSpec(Model):
+    """Gradients over the root of their mean squares."""
+
+    kind: Literal["rmsprop"] = Field(description="RMSProp.")
+    learning_rate: Positive = Field(default=1e-3, description="Peak learning rate.")
+    decay: Fraction = Field(default=0.9, description="Decay of the mean squares.")
+    eps: Positive = Field(default=1e-8, description="Added to the mean squares.")
+    momentum: Fraction = Field(default=0.0, description="Share of the last step that is repeated.")
+    weight_decay: NotNegative = Field(default=0.0, description="Decoupled weight decay.")
+    schedule: ScheduleField = Field(
+        default=ScheduleSpec(kind="constant"), description="How the learning rate changes."
+    )
+
+
+class LionSpec(Model):
+    """The sign of averaged gradients; every weight moves by the learning rate."""
+
+    kind: Literal["lion"] = Field(description="Lion: the sign of averaged gradients.")
+    learning_rate: Positive = Field(default=1e-4, description="Peak learning rate.")
+    b1: Fraction = Field(
+        default=0.9, description="Share of the average in what the sign is taken of."
+    )
+    b2: Fraction = Field(default=0.99, description="Decay of the average of gradients.")
+    weight_decay: NotNegative = Field(default=0.1, description="Decoupled weight decay.")
+    schedule: ScheduleField = Field(
+        default=ScheduleSpec(kind="constant"), description="How the learning rate changes."
+    )
+
+
+class MuonSpec(Model):
+    """Orthogonalised momentum for kernels; biases and coefficients of activations have Adam."""
+
+    kind: Literal["muon"] = Field(description="Muon: orthogonalised momentum.")
+    learning_rate: Positive = Field(default=0.02, description="Peak learning rate of kernels.")
+    beta: Fraction = Field(default=0.95, description="Decay of the momentum.")
+    nesterov: bool = Field(default=True, description="Look ahead along the momentum.")
+    iterations: Annotated[int, Field(ge=1, le=100), Integral] = Field(
+        default=5, description="Newton-Schulz iterations that orthogonalise the momentum."
+    )
+    adam_share: Positive = Field(
+        default=0.05, description="Learning rate of all but kernels, as a share of that of kernels."
+    )
+    b1: Fraction = Field(default=0.9, description="Adam's decay of the first moment.")
+    b2: Fraction = Field(default=0.999, description="Adam's decay of the second moment.")
+    eps: Positive = Field(default=1e-8, description="Added to the root of Adam's second moment.")
+    weight_decay: NotNegative = Field(default=0.0, description="Decoupled weight decay.")
+    schedule: ScheduleField = Field(
+        default=ScheduleSpec(kind="constant"), description="How the learning rate changes."
+    )
+
+
 def _kind(value: Any) -> Any:
     if isinstance(value, str):
         return {"kind": value}
@@ -148,11 +211,11 @@ def _kind(value: Any) -> Any:
 
 
 OptimizerSpec = Annotated[
-    NaturalGradientSpec | AdamSpec | SgdSpec,
+    NaturalGradientSpec | AdamSpec | AdamWSpec | SgdSpec | RmsPropSpec | LionSpec | MuonSpec,
     Field(discriminator="kind"),
     BeforeValidator(_kind),
     AlsoAccepts(
-        enum=["natural_gradient", "adam", "sgd"],
+        enum=["natural_gradient", "adam", "adamw", "sgd", "rmsprop", "lion", "muon"],
         description="The kind of optimizer, its options as by default.",
     ),
 ]

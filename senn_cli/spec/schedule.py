@@ -4,8 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from senn_cli.spec.base import AlsoAccepts, Integral, Model, fault
+from senn_cli.spec.base import AlsoAccepts, Integral, Model
 from senn_cli.spec.duration import DurationField
+from senn_cli.spec.under import under
 
 Kind = Literal["constant", "cosine", "one_cycle"]
 """The kinds of schedule."""
@@ -18,24 +19,17 @@ class ScheduleSpec(Model):
         description="`constant` stays at the peak, `cosine` falls to `final` along a half cosine, "
         "`one_cycle` rises to the peak and falls again."
     )
-    warmup: DurationField | None = Field(
+    warmup: Annotated[DurationField | None, under(kind=("constant", "cosine"))] = Field(
         default=None,
         description="Linear rise from 0 to the peak at the start; null for none.",
     )
-    final: Annotated[float, Field(ge=0, le=1)] = Field(
+    final: Annotated[float, Field(ge=0, le=1), under(kind=("cosine", "one_cycle"))] = Field(
         default=0.0, description="The last learning rate as a share of the peak."
     )
-
-    cycles: Annotated[int, Field(ge=1, le=10_000), Integral] = Field(
+    cycles: Annotated[int, Field(ge=1, le=10_000), Integral, under(kind="one_cycle")] = Field(
         default=1,
         description="How many times `one_cycle` rises and falls, in stretches of equal length.",
     )
-
-    @model_validator(mode="after")
-    def _cycles_belong_to_one_cycle(self) -> "ScheduleSpec":
-        if self.cycles > 1 and self.kind != "one_cycle":
-            raise fault(f"should have kind one_cycle to have {self.cycles} cycles, not {self.kind}")
-        return self
 
     @model_validator(mode="before")
     @classmethod

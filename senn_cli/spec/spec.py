@@ -3,22 +3,35 @@
 import unicodedata
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from senn_cli.spec.base import Integral, Model, fault
 from senn_cli.spec.checkpoints import CheckpointsField, CheckpointsSpec
-from senn_cli.spec.checks import cross_faults
+from senn_cli.spec.checks import cross_faults, unread_faults
 from senn_cli.spec.curvature import CurvatureSpec
 from senn_cli.spec.data import DataSpec
 from senn_cli.spec.describe import describe, dotted
-from senn_cli.spec.expansion import DORMANT, ExpansionField, ExpansionSpec
-from senn_cli.spec.network import DenseNetSpec, NetworkField
+from senn_cli.spec.expansion import (
+    ExpansionField,
+    FixedSpec,
+    GrowingSpec,
+    SearchSpec,
+    with_proposals,
+)
+from senn_cli.spec.network import NetworkField
 from senn_cli.spec.optimizer import NaturalGradientSpec, OptimizerSpec
 from senn_cli.spec.record import RecordSpec
 from senn_cli.spec.track import TrackSpec
 from senn_cli.spec.training import TrainingSpec
 from senn_cli.spec.transfer import TransferSpec, transfer_faults
+from senn_cli.spec.under import Under, unread
 
 # A run directory's name is made of it, and file systems stop at 255 bytes.
 _LONGEST_NAME = 120
@@ -71,12 +84,16 @@ class Spec(Model):
     optimizer: OptimizerSpec = Field(
         default=NaturalGradientSpec(), description="How the weights are trained."
     )
-    curvature: CurvatureSpec = Field(
+    curvature: Annotated[
+        CurvatureSpec,
+        Under(("network.kind", ("densenet",))),
+        Under(("expansion.policy", ("senn", "random")), ("optimizer.kind", ("natural_gradient",))),
+    ] = Field(
         default=CurvatureSpec(),
         description="The curvature of a densenet, tracked beside the steps of training.",
     )
     expansion: ExpansionField = Field(
-        default=ExpansionSpec(), description="Growth of the network: when, where and by what."
+        default=SearchSpec(), description="Growth of the network: when, where and by what."
     )
     training: TrainingSpec = Field(
         default=TrainingSpec(), description="How long and in which batches the network is trained."
@@ -99,38 +116,48 @@ class Spec(Model):
     )
 
     @property
-    def proposals(self) -> Literal["search", "dormant"]:
-        """Where proposals come from, if the network grows at all."""
-        if self.expansion.proposals is not None:
-            return self.expansion.proposals
-        return "dormant" if isinstance(self.network, DenseNetSpec) else "search"
+    def growth(self) -> GrowingSpec | None:
+        """How the architecture may change during training; None where it stays as it is."""
+        return None if isinstance(self.expansion, FixedSpec) else self.expansion
+
+    @property
+    def proposals(self) -> Literal["search", "dormant"] | None:
+        """Where proposals come from; None where nothing grows."""
+        return None if self.growth is None else self.growth.proposals
 
     @property
     def grows(self) -> bool:
         """Whether the architecture may change during training."""
-        return self.expansion.policy != "none"
+        return self.growth is not None
 
     @model_validator(mode="before")
     @classmethod
-    def _defaults_of_dormant(cls, value: Any) -> Any:
-        """What `expansion` leaves open, where proposals are standing ones, is as in the paper."""
+    def _proposals_of_the_kind(cls, value: Any) -> Any:
+        """Where a spec does not say where proposals come from, the network's kind does."""
         if not isinstance(value, dict):
             return value
-        network, expansion = value.get("network"), value.get("expansion", {})
-        if isinstance(expansion, str):
-            expansion = {"policy": expansion}
-        if not isinstance(expansion, dict):
-            return value
-        kind = network.get("kind") if isinstance(network, dict) else network
-        proposals = expansion.get("proposals")
-        if proposals != "dormant" and not (proposals is None and kind == "densenet"):
-            return value
-        return {**value, "expansion": {**DORMANT, **expansion}}
+        network = value.get("network")
+        kind = (
+            network.get("kind") if isinstance(network, dict) else getattr(network, "kind", network)
+        )
+        return {**value, "expansion": with_proposals(value.get("expansion", {}), kind)}
 
     @model_validator(mode="after")
     def _consistent(self) -> "Spec":
-        found = [*cross_faults(self), *transfer_faults(self)]
+        found = [*unread_faults(self), *cross_faults(self), *transfer_faults(self)]
         if found:
             text = "; ".join(f"{dotted(one.path)} {one.message}" for one in found)
             raise PydanticCustomError("senn_cross", "{text}", {"text": text, "faults": found})
         return self
+
+    @model_serializer(mode="wrap")
+    def _read_alone(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """What is read: nothing that has no effect is written out."""
+        written: dict[str, Any] = handler(self)
+        for one in unread(self):
+            *section, name = one.path
+            within = written
+            for key in section:
+                within = within.get(key, {})
+            within.pop(name, None)
+        return written

@@ -58,7 +58,7 @@ class TransferSpec(Model):
 
 def transfer_faults(spec: Spec) -> Iterator[Found]:
     """What of the section does not go with the rest of the spec."""
-    if spec.transfer.freeze and spec.expansion.policy != "none" and spec.expansion.depth.enabled:
+    if spec.transfer.freeze and spec.growth is not None and spec.growth.depth.enabled:
         yield Found(
             ("transfer", "freeze"),
             "should be left out while expansion.depth is on: a layer that is inserted within a "

@@ -22,6 +22,7 @@ from senn_cli.growth.policy import Policy
 from senn_cli.nets.registry import initial_parameters, kind_named
 from senn_cli.spec import Duration, Spec
 from senn_cli.spec.data import augmentation
+from senn_cli.spec.expansion import StandingSpec
 from senn_cli.spec.network import DenseNetSpec
 from senn_cli.spec.optimizer import NaturalGradientSpec
 from senn_cli.training.best import Watch
@@ -160,17 +161,19 @@ def for_images(spec: Spec, optimizer: Optimizer, batch: int, per_epoch: int) -> 
         samples=batch if section.samples is None else section.samples,
         stride=section.stride,
         vectors=section.vectors,
-        slow=spec.expansion.dormant.slow if spec.grows else None,
+        slow=spec.expansion.dormant.slow if isinstance(spec.expansion, StandingSpec) else None,
     )
     return replace(optimizer, tracking=tracking, solver=settings if natural else None)
 
 
 def make_timetable(spec: Spec, per_epoch: int, stop: Duration | None = None) -> Timetable:
     """The spec's durations in steps; `stop` is where to stop before the end."""
-    expansion, training = spec.expansion, spec.training
-    until, save = expansion.until, spec.checkpoints.every
+    growth, training, save = spec.growth, spec.training, spec.checkpoints.every
     by_clock = save.minutes is not None or not spec.checkpoints.enabled
-    cooldown = expansion.depth.every
+
+    def steps(time: Duration | None) -> int | None:
+        return None if time is None else time.in_steps(per_epoch)
+
     natural = isinstance(spec.optimizer, NaturalGradientSpec)
     tracks = isinstance(spec.network, DenseNetSpec) and (natural or spec.grows)
     return Timetable(
@@ -178,12 +181,12 @@ def make_timetable(spec: Spec, per_epoch: int, stop: Duration | None = None) -> 
         minutes=training.minutes,
         per_epoch=per_epoch,
         evaluate=training.evaluate.in_steps(per_epoch),
-        grow=expansion.every.in_steps(per_epoch),
-        grow_start=0 if expansion.start is None else expansion.start.in_steps(per_epoch),
-        grow_until=None if until is None else until.in_steps(per_epoch),
-        layer_every=0 if cooldown is None else cooldown.in_steps(per_epoch),
-        save=None if by_clock else save.in_steps(per_epoch),
-        until=None if stop is None else stop.in_steps(per_epoch),
+        grow=None if growth is None else growth.every.in_steps(per_epoch),
+        grow_start=0 if growth is None else steps(growth.start) or 0,
+        grow_until=None if growth is None else steps(growth.until),
+        layer_every=0 if growth is None else steps(growth.depth.every) or 0,
+        save=None if by_clock else steps(save),
+        until=steps(stop),
         track=spec.curvature.every.in_steps(per_epoch) if tracks else None,
     )
 

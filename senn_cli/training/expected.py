@@ -5,6 +5,7 @@ from __future__ import annotations
 from senn_cli.nets.features import Architecture
 from senn_cli.nets.registry import kind_of
 from senn_cli.spec import Spec
+from senn_cli.spec.expansion import SearchSpec
 from senn_cli.training.footprint import looks
 
 _UNLIMITED = 2  # times that a layer is enlarged, or layers that come, where nothing limits them
@@ -33,17 +34,18 @@ def expected_programs(spec: Spec, start: Architecture, *, validated: bool) -> in
 def _search(spec: Spec, start: Architecture) -> int:
     """The programs of a growth round that searches."""
     count = 1 + len(start.maps)  # a look at the data, and a target for every map
-    if spec.expansion.width.enabled:
+    growth = spec.growth
+    if growth is not None and growth.width.enabled:
         count += 3 * len(start.hidden)  # search, score, append
-    if spec.expansion.depth.enabled:
+    if growth is not None and growth.depth.enabled:
         count += 3 * len(start.maps)  # search and score, again where less room is left
     return count
 
 
 def _changes(spec: Spec, start: Architecture) -> int:
     """How often the shapes will change; where parameters have a price, perhaps never."""
-    expansion, times = spec.expansion, 0
-    if spec.proposals == "search" and expansion.price > 0:
+    expansion, times = spec.growth, 0
+    if expansion is None or (isinstance(expansion, SearchSpec) and expansion.price > 0):
         return times
     if expansion.width.enabled and start.hidden:
         if expansion.max_hidden is None or looks(start):

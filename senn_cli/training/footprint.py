@@ -12,7 +12,8 @@ from dataclasses import dataclass, fields
 
 from senn_cli.nets.features import Architecture, Map, standing
 from senn_cli.spec import Spec
-from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, OptimizerSpec
+from senn_cli.spec.expansion import SearchSpec
+from senn_cli.spec.optimizer import NaturalGradientSpec, OptimizerSpec
 
 LARGEST_SPECTRUM = 4096
 """Inputs above which their second moment is not eigendecomposed (its memory and time grow fast)."""
@@ -99,9 +100,12 @@ def _samples(spec: Spec, architecture: Architecture, batch: int, examples: int) 
 
     What every map reads (twice, once with room) and yields, each with the constant, and is told.
     """
-    most = examples // 2 if spec.expansion.score_on == "held_out" else examples
+    if spec.growth is None:
+        return 0
+    halved = isinstance(spec.growth, SearchSpec) and spec.growth.score_on == "held_out"
+    most = examples // 2 if halved else examples
     one = sum(2 * m.rows + (1 + m.columns) + m.columns for m in architecture.maps)
-    return 2 * min(spec.expansion.samples, most) * one
+    return 2 * min(spec.growth.samples, most) * one
 
 
 def _look(spec: Spec, architecture: Architecture, batch: int, examples: int) -> int:
@@ -121,9 +125,9 @@ def _look(spec: Spec, architecture: Architecture, batch: int, examples: int) -> 
 
 def _moments(optimizer: OptimizerSpec) -> int:
     """Copies of the parameters' shape in Optax's state."""
-    if isinstance(optimizer, AdamSpec):
-        return 2
-    return 1 if optimizer.momentum > 0 else 0
+    momentum = int(getattr(optimizer, "momentum", 0.0) > 0)
+    own = {"adam": 2, "adamw": 2, "rmsprop": 1, "lion": 1, "muon": 1}
+    return own.get(optimizer.kind, 0) + momentum
 
 
 def _curvature(spec: Spec, architecture: Architecture) -> int:

@@ -17,7 +17,7 @@ from senn_cli.nets.kinds import AnyArchitecture
 from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.spec import Spec
 from senn_cli.spec.base import DEEPEST
-from senn_cli.spec.expansion import ExpansionSpec
+from senn_cli.spec.expansion import GrowingSpec
 
 
 def largest(
@@ -32,14 +32,14 @@ def largest(
     growth can do nothing else. A DenseNet is limited by `max_hidden`, or by `max_width` together
     with `per_block` or `max_layers`.
     """
-    if not spec.grows:
+    if spec.growth is None:
         return start
     if isinstance(start, DenseArchitecture):
         found: list[AnyArchitecture] = list(_dense(settings_of(spec), start))
-    elif spec.expansion.max_hidden is None:
+    elif spec.growth.max_hidden is None:
         found = []
     else:
-        found = list(_connected(spec.expansion, start, rule))
+        found = list(_connected(spec.growth, start, rule))
     return max(found, key=memory, default=start)
 
 
@@ -81,7 +81,7 @@ def _wider(settings: DormantSettings, grown: DenseArchitecture, first: int) -> D
 
 
 def _connected(
-    expansion: ExpansionSpec, start: MlpArchitecture, rule: CapacityRule
+    expansion: GrowingSpec, start: MlpArchitecture, rule: CapacityRule
 ) -> list[MlpArchitecture]:
     """A fully connected network, filled from each of its layers."""
     grown = _inserted(start, expansion, rule)
@@ -94,7 +94,7 @@ def _connected(
 
 
 def _inserted(
-    start: MlpArchitecture, expansion: ExpansionSpec, rule: CapacityRule
+    start: MlpArchitecture, expansion: GrowingSpec, rule: CapacityRule
 ) -> MlpArchitecture:
     """`start` with the layers that must come before any neuron, or instead of neurons."""
     limit, most_layers = expansion.max_hidden or 0, expansion.depth.max_layers
@@ -112,7 +112,7 @@ def _inserted(
 
 
 def _widened(
-    start: MlpArchitecture, order: tuple[int, ...], expansion: ExpansionSpec, rule: CapacityRule
+    start: MlpArchitecture, order: tuple[int, ...], expansion: GrowingSpec, rule: CapacityRule
 ) -> MlpArchitecture:
     """`start` with its layers filled in `order` until `max_hidden` is reached."""
     grown = start

@@ -164,7 +164,7 @@ class Trainer:
             loss=loss,
             sample_loss=sample_loss,
             seed=self.seed,
-            every=self.timetable.grow,
+            every=self.timetable.grow or 1,
             per_epoch=self.timetable.per_epoch,
             layer_every=self.timetable.layer_every,
             input_spectrum=self.input_spectrum,

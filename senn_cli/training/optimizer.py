@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import optax
+import optax.contrib
 
 from senn_cli.curvature.kfac import KfacSettings
 from senn_cli.curvature.kronecker import SMALLEST
@@ -16,7 +17,16 @@ from senn_cli.curvature.tracking import Tracking
 from senn_cli.engine.frozen import hold_frozen
 from senn_cli.engine.metric import Metric
 from senn_cli.engine.objective import Task, default_metric
-from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, OptimizerSpec, SgdSpec
+from senn_cli.spec.optimizer import (
+    AdamSpec,
+    AdamWSpec,
+    LionSpec,
+    MuonSpec,
+    NaturalGradientSpec,
+    OptimizerSpec,
+    RmsPropSpec,
+    SgdSpec,
+)
 from senn_cli.spec.schedule import ScheduleSpec
 
 
@@ -123,27 +133,68 @@ def make_optimizer(
         optax.scale_by_learning_rate(schedule),
         *([hold_frozen()] if freezing else []),
     ]
-    if isinstance(spec, AdamSpec):
-        adam = optax.scale_by_adam(b1=spec.b1, b2=spec.b2, eps=spec.eps)
-        return Optimizer(optax.chain(adam, *finish), schedule, None, default_metric(task))
-    if isinstance(spec, SgdSpec):
-        momentum = [optax.trace(spec.momentum, nesterov=spec.nesterov)] if spec.momentum else []
-        return Optimizer(optax.chain(*momentum, *finish), schedule, None, default_metric(task))
-    assert isinstance(spec, NaturalGradientSpec)
-    momentum = [optax.trace(spec.momentum)] if spec.momentum else []
+    transform = optax.chain(*_direction(spec), *finish)
+    if not isinstance(spec, NaturalGradientSpec):
+        return Optimizer(transform, schedule, None, default_metric(task))
     solver: KfacSettings | CgSettings
     if spec.solver == "kfac":
         solver = KfacSettings(spec.damping, spec.moving_average, spec.invert_every)
     else:
         solver = CgSettings(spec.damping, spec.cg_iterations, spec.cg_tolerance)
     return Optimizer(
-        transform=optax.chain(*momentum, *finish),
+        transform=transform,
         schedule=schedule,
         solver=solver,
         metric=default_metric(task) if spec.metric == "auto" else spec.metric,
         kl_clip=spec.kl_clip,
         fixed_input_factor=spec.fixed_input_factor and spec.solver == "kfac",
     )
+
+
+def _direction(spec: OptimizerSpec) -> list[optax.GradientTransformation]:
+    """What turns gradients, or natural gradients, into the direction of a step."""
+    match spec:
+        case NaturalGradientSpec():
+            return [optax.trace(spec.momentum)] if spec.momentum else []
+        case SgdSpec():
+            return [optax.trace(spec.momentum, nesterov=spec.nesterov)] if spec.momentum else []
+        case AdamSpec() | AdamWSpec():
+            return [optax.scale_by_adam(b1=spec.b1, b2=spec.b2, eps=spec.eps)]
+        case RmsPropSpec():
+            momentum = [optax.trace(spec.momentum)] if spec.momentum else []
+            return [optax.scale_by_rms(decay=spec.decay, eps=spec.eps), *momentum]
+        case LionSpec():
+            return [optax.scale_by_lion(b1=spec.b1, b2=spec.b2)]
+        case MuonSpec():
+            return [_muon(spec)]
+
+
+def _muon(spec: MuonSpec) -> optax.GradientTransformation:
+    """Muon for kernels and Adam for the rest, which has no rows and columns to be orthogonal.
+
+    A kernel (height, width, n_in, n_out) of a convolution is the matrix (height width n_in, n_out).
+    Muon's factor by the shape of the matrix is left out: it would count spare capacity, which must
+    be invisible. The orthogonalised matrix itself is the same with rows and columns of zeros.
+    """
+    kernels = optax.contrib.scale_by_muon(
+        ns_steps=spec.iterations,
+        beta=spec.beta,
+        nesterov=spec.nesterov,
+        weight_dimension_numbers=_as_matrices,
+    )
+    rest = optax.chain(
+        optax.scale_by_adam(b1=spec.b1, b2=spec.b2, eps=spec.eps), optax.scale(spec.adam_share)
+    )
+    return optax.partition({"kernel": kernels, "rest": rest}, _labels)
+
+
+def _labels(params: Any) -> Any:
+    return jax.tree.map(lambda matrix: "kernel" if matrix else "rest", decayed(params))
+
+
+def _as_matrices(params: Any) -> Any:
+    numbers = optax.contrib.MuonDimensionNumbers
+    return jax.tree.map(lambda kernel: numbers(tuple(range(kernel.ndim - 1)), -1), params)
 
 
 def kl_scale(form: jax.Array, learning_rate: jax.Array, clip: float) -> jax.Array:

@@ -11,6 +11,7 @@ from senn_cli.errors import DataError, SennError, SpecError
 from senn_cli.nets.registry import kind_named
 from senn_cli.spec import Spec
 from senn_cli.spec.base import LARGEST
+from senn_cli.spec.expansion import SearchSpec
 from senn_cli.training.footprint import machine_memory, memory
 from senn_cli.training.plan import stored
 from senn_cli.words import in_bytes, plural
@@ -92,8 +93,8 @@ def _classes(spec: Spec, dataset: Dataset) -> Iterator[SennError]:
 
 
 def _halves(spec: Spec, dataset: Dataset) -> Iterator[SennError]:
-    searches = spec.grows and spec.proposals == "search"
-    if searches and spec.expansion.score_on == "held_out" and len(dataset.train) < 2:
+    halves = isinstance(spec.growth, SearchSpec) and spec.growth.score_on == "held_out"
+    if halves and len(dataset.train) < 2:
         yield DataError(
             "growth needs two training examples at least, one to search on and one to decide on, "
             "found one",

@@ -26,6 +26,7 @@ from senn_cli.nets.registry import Parameters, outputs
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.files import write_atomic
 from senn_cli.spec import Spec
+from senn_cli.spec.expansion import SearchSpec
 from senn_cli.training.loop import Trainer
 from senn_cli.training.network import Network
 from senn_cli.training.observer import Observer, Start
@@ -42,15 +43,14 @@ class Recorder(Observer):
 
     def __init__(self, spec: Spec, directory: Path, trainer: Trainer) -> None:
         self.record, self.folder, self.trainer = spec.record, directory / FOLDER, trainer
-        self.threshold, self.stop = spec.expansion.threshold, spec.expansion.stop
+        scores = spec.growth if spec.growth is not None else SearchSpec()  # that would decide
+        self.threshold, self.stop = scores.threshold, scores.stop
         self.directory = RunDirectory(directory)
         metric = trainer.optimizer.metric
         task = trainer.dataset.task
         self._landscape = Program(
             "landscape",
-            make_landscape(
-                task, metric, damping_a=INPUT_DAMPING, damping_s=spec.expansion.score_damping
-            ),
+            make_landscape(task, metric, damping_a=INPUT_DAMPING, damping_s=scores.score_damping),
             trainer.ledger,
             static=(0,),
         )

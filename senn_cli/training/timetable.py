@@ -16,7 +16,8 @@ class Timetable:
       minutes: limit in wall time, or None.
       per_epoch: steps in an epoch.
       evaluate: steps between evaluations.
-      grow: steps between growth rounds; rounds happen from `grow_start` to `grow_until`.
+      grow: steps between growth rounds, which happen from `grow_start` to `grow_until`; None where
+        nothing grows.
       layer_every: least steps between two inserted layers.
       save: steps between checkpoints, None where the clock decides.
       until: the step to stop at before the end, None for none.
@@ -27,7 +28,7 @@ class Timetable:
     minutes: float | None
     per_epoch: int
     evaluate: int
-    grow: int
+    grow: int | None
     grow_start: int
     grow_until: int | None
     layer_every: int
@@ -38,8 +39,8 @@ class Timetable:
     def next_stop(self, step: int, most: int) -> int:
         """The next step after `step` at which something is due, at most `most` steps away."""
         stops = [step + most, (step // self.evaluate + 1) * self.evaluate]
-        stops.append((step // self.grow + 1) * self.grow)
-        stops += [(step // n + 1) * n for n in (self.save, self.track) if n is not None]
+        others = (self.grow, self.save, self.track)
+        stops += [(step // n + 1) * n for n in others if n is not None]
         stops += [end for end in (self.total, self.until) if end is not None]
         return min(stops)
 
@@ -54,7 +55,8 @@ class Timetable:
     def grows(self, step: int) -> bool:
         """Whether a growth round is due after `step` steps; none at the very end."""
         return (
-            step % self.grow == 0
+            self.grow is not None
+            and step % self.grow == 0
             and step >= self.grow_start
             and (self.grow_until is None or step <= self.grow_until)
             and step != self.total

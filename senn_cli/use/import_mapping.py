@@ -245,7 +245,7 @@ def read_mapping(path: Path) -> Mapping:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        faults = [_explained(one, data, model) for one in error.errors(include_url=False)]
+        faults = [_explained(one, model) for one in error.errors(include_url=False)]
     raise _invalid([Fault(*locate(root, at), at, told) for at, told in faults])
 
 
@@ -257,7 +257,7 @@ def _invalid(faults: list[Fault]) -> UsageError:
 
 
 def _explained(
-    error: Dictionary[str, Any], data: dict[str, Any], model: type[MlpMapping | DenseNetMapping]
+    error: Dictionary[str, Any], model: type[MlpMapping | DenseNetMapping]
 ) -> tuple[tuple[str | int, ...], str]:
     """Where a key is wrong, and what about it."""
     path = tuple(error["loc"])
@@ -269,5 +269,5 @@ def _explained(
         return path, f"is no key of a mapping{hint}{listed}"
     if error["type"] in ("too_short", "string_too_short"):
         return path, "should not be empty"
-    (one,) = explain(error, data)
+    (one,) = explain(error)
     return path, one.message

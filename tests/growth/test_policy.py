@@ -9,7 +9,8 @@ from senn_cli.engine.programs import Ledger
 from senn_cli.growth.build import make_policy
 from senn_cli.growth.policy import Candidate, NoGrowth, Site, View, sites
 from senn_cli.growth.senn import SennPolicy
-from senn_cli.spec.expansion import DepthSpec, ExpansionSpec, WidthSpec
+from senn_cli.spec.expansion import FixedSpec, SearchSpec
+from senn_cli.spec.growth import DepthSearchSpec, WidthSearchSpec
 
 
 def test_sites_are_hidden_layers_and_the_narrower_sides_of_maps(nets: Any) -> None:
@@ -73,7 +74,7 @@ def test_no_growth_decides_nothing(nets: Any) -> None:
 
 @pytest.mark.parametrize(("name", "weights"), [("senn", "score"), ("random", "random")])
 def test_a_policy_is_made_from_its_section(name: str, weights: str) -> None:
-    spec = ExpansionSpec(
+    spec = SearchSpec(
         policy=name,
         threshold=0.5,
         stop=0.1,
@@ -83,8 +84,10 @@ def test_a_policy_is_made_from_its_section(name: str, weights: str) -> None:
         bias_removed=False,
         max_hidden=20,
         max_parameters=1000,
-        width=WidthSpec(proposals=5, polished=16, per_round=3, max_width=7, coefficients="initial"),
-        depth=DepthSpec(layer_cost=2.0, max_layers=3, singular_floor=0.1),
+        width=WidthSearchSpec(
+            proposals=5, polished=16, per_round=3, max_width=7, coefficients="initial"
+        ),
+        depth=DepthSearchSpec(layer_cost=2.0, max_layers=3, singular_floor=0.1),
     )
     policy = make_policy(spec, "classification", "softmax", Ledger())
     assert isinstance(policy, SennPolicy)
@@ -100,9 +103,9 @@ def test_a_policy_is_made_from_its_section(name: str, weights: str) -> None:
 
 
 def test_switched_off_parts_have_no_search() -> None:
-    spec = ExpansionSpec(width=WidthSpec(enabled=False), depth=DepthSpec(enabled=False))
+    spec = SearchSpec(width=WidthSearchSpec(enabled=False), depth=DepthSearchSpec(enabled=False))
     policy = make_policy(spec, "regression", "gaussian", Ledger())
     assert isinstance(policy, SennPolicy)
     assert policy.settings.width is None and policy.settings.depth is None
-    none = make_policy(ExpansionSpec(policy="none"), "regression", "gaussian", Ledger())
+    none = make_policy(FixedSpec(policy="none"), "regression", "gaussian", Ledger())
     assert isinstance(none, NoGrowth)

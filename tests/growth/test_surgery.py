@@ -21,7 +21,7 @@ from senn_cli.nets.architecture import CapacityRule
 from senn_cli.nets.features import used_units
 from senn_cli.nets.mlp import draw_neurons
 from senn_cli.nets.registry import apply
-from senn_cli.spec.expansion import DepthSpec
+from senn_cli.spec.growth import DepthSearchSpec
 from senn_cli.training.network import capacity_edits
 
 ACTIVATIONS = ("rational", "silu", "tanh")
@@ -111,7 +111,7 @@ def test_an_inserted_layer_keeps_the_function(
     index = data.draw(st.integers(0, len(shape.maps) - 1))
     q = shape.map_width(index)[side == "outputs"]
     rng = np.random.default_rng(seed)
-    edit = InsertLayer(index, side, drawn_layer(rng, q, DepthSpec().singular_floor))
+    edit = InsertLayer(index, side, drawn_layer(rng, q, DepthSearchSpec().singular_floor))
     assert change(nets, shape, [edit], np.float64, seed) < 1e-12
     weights = drawn_layer(rng, q, WELL_CONDITIONED)
     # The bias counts: where it is far larger than the kernel, the signal drowns in it.
@@ -126,14 +126,14 @@ def test_the_default_floor_keeps_the_function_in_single_precision(nets: Any) -> 
     for seed in range(200):
         q, more = int(rng.integers(2, 33)), int(rng.integers(0, 10))
         shape = nets.architecture(q, [(q + more, q + more, "silu")], 10)
-        edit = InsertLayer(0, "inputs", drawn_layer(rng, q, DepthSpec().singular_floor))
+        edit = InsertLayer(0, "inputs", drawn_layer(rng, q, DepthSearchSpec().singular_floor))
         changes.append(change(nets, shape, [edit], np.float32, seed))
     assert max(changes) < 1e-5
 
 
 def test_a_small_matrix_does_not_drown_in_the_bias(nets: Any) -> None:
     shape = nets.architecture(3, [(1, 1, "rational")], 1)
-    kernel = floored(np.array([[0.002]]), DepthSpec().singular_floor)
+    kernel = floored(np.array([[0.002]]), DepthSearchSpec().singular_floor)
     edit = InsertLayer(1, "inputs", np.concatenate([[[1.0]], kernel]))
     assert max(change(nets, shape, [edit], np.float32, seed) for seed in range(20)) < 1e-5
 

@@ -166,7 +166,7 @@ def test_orders_that_are_fine(text: str) -> None:
 def test_only_images_can_be_augmented(source: str) -> None:
     (found,) = faults("[flip]", source=source)
     assert found.startswith("data.augment is not an option of source")
-    assert "it belongs to digits and mnist" in found
+    assert "it belongs to source: digits, mnist, fashion_mnist" in found
 
 
 @pytest.mark.parametrize(

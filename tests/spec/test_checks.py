@@ -107,7 +107,7 @@ def test_faults_between_keys(text: str, message: str) -> None:
         REGRESSION + "optimizer: {metric: euclidean}",
         BASE + "optimizer: {metric: softmax}",
         BASE + "expansion: {max_hidden: 7}",
-        BASE + "expansion: {policy: none, width: false, depth: false, max_hidden: 1}",
+        BASE + "expansion: {policy: none}",
         BASE + "expansion: {width: {enabled: false, max_width: 1, polished: 9, proposals: 1}}",
         BASE + "expansion: {start: 3 epochs, until: 2 steps}",
         "data: digits\nnetwork: {kind: mlp, activation: tanh, hidden: []}",

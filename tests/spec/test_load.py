@@ -175,7 +175,8 @@ seed: 2
         ),
         (
             "optimizer: {kind: sgd, b1: 0.5}",
-            "optimizer.b1 is not an option of kind sgd; it belongs to adam",
+            "optimizer.b1 is not an option of kind: sgd; it belongs to kind: adam, adamw, lion or "
+            "muon",
         ),
         ("expansion: {every: {epoch: 1}}", "expansion.every.epoch is unknown; did you mean epochs"),
         ("zebra: 1", "zebra is unknown; a spec has name, seed, device"),
@@ -224,7 +225,10 @@ def test_unknown_keys(text: str, message: str) -> None:
         ("expansion:", "expansion is empty; leave it out to take the defaults"),
         ("expansion: [1]", "should be a mapping, found a list of 1"),
         ("expansion: {width: no}", 'should be a mapping, found the text "no"'),
-        ("optimizer: {kind: 3}", "should be one of natural_gradient, adam or sgd, found 3"),
+        (
+            "optimizer: {kind: 3}",
+            "should be one of natural_gradient, adam, adamw, sgd, rmsprop, lion or muon, found 3",
+        ),
     ],
 )
 def test_wrong_values_name_what_was_found_and_expected(text: str, message: str) -> None:
@@ -257,10 +261,10 @@ def test_wrong_values_name_what_was_found_and_expected(text: str, message: str) 
              'you mean mlp?'],
         ),
         (
-            "data: digits\nnetwork: {hidden: [3]}\noptimizer: {kind: adamw}",
+            "data: digits\nnetwork: {hidden: [3]}\noptimizer: {kind: adams}",
             ["s.yaml:2: network has no kind; it should be one of mlp or densenet",
-             "s.yaml:3: optimizer.kind should be one of natural_gradient, adam or sgd, found the "
-             'text "adamw"; did you mean adam?'],
+             "s.yaml:3: optimizer.kind should be one of natural_gradient, adam, adamw, sgd, "
+             'rmsprop, lion or muon, found the text "adams"; did you mean adam?'],
         ),
         (
             "data: {source: csv}",

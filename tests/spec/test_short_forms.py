@@ -71,7 +71,7 @@ def test_no_message_shows_what_pydantic_puts_before_it() -> None:
     from senn_cli.spec.errors import explain
 
     error = {"type": "value_error", "loc": ("seed",), "input": 3, "msg": "Value error, is odd"}
-    (found,) = explain({**error, "ctx": {"error": ValueError("it is odd")}}, {})
+    (found,) = explain({**error, "ctx": {"error": ValueError("it is odd")}})
     assert found.message == "is wrong: it is odd, found 3"
-    (found,) = explain(error, {})
+    (found,) = explain(error)
     assert found.message == "is wrong: is odd, found 3"

@@ -78,7 +78,11 @@ def test_data_that_are_no_images_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("policy: none", "policy: random", r"expansion\.policy should be senn or none for a"),
+        (
+            "policy: none",
+            "policy: random",
+            r"expansion\.policy should be senn for dormant proposals",
+        ),
         ("policy: none", "proposals: search", r"expansion\.proposals should be dormant for a"),
         (
             "kind: adam, learning_rate: 1e-2, weight_decay: 1e-2",

@@ -160,8 +160,9 @@ def test_the_natural_gradient_trains_a_densenet(tmp_path: Path) -> None:
     text = SPEC.replace(
         "{kind: adam, learning_rate: 1e-2}",
         "{kind: natural_gradient, learning_rate: 0.1, damping: 0.01}",
-    ).replace("  threshold", "  policy: none\n  threshold")
-    run = go(text, tmp_path / "run", "training.epochs=10")
+    )
+    fixed = ("training.epochs=10", "expansion.policy=none")
+    run = go(text, tmp_path / "run", *fixed)
     assert run.summary["test_accuracy"] > 0.4  # chance is 0.1
-    slow = go(text, tmp_path / "slow", "training.epochs=10", "optimizer={kind: adam}")
+    slow = go(text, tmp_path / "slow", *fixed, "optimizer={kind: adam}")
     assert run.summary["test_accuracy"] > slow.summary["test_accuracy"]

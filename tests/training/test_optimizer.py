@@ -84,11 +84,6 @@ def test_cycles_rise_to_the_same_peak_and_fall_to_the_same_end(total: int, cycle
         np.testing.assert_allclose(found[start:end], alone[: end - start], rtol=1e-5)
 
 
-def test_only_one_cycle_can_be_repeated() -> None:
-    with pytest.raises(ValueError, match="should have kind one_cycle"):
-        ScheduleSpec.model_validate({"kind": "cosine", "cycles": 2})
-
-
 @pytest.mark.parametrize("kind", ["cosine", "one_cycle"])
 def test_a_run_of_unknown_length_has_no_falling_schedule(kind: str) -> None:
     with pytest.raises(ValueError, match="needs a length"):

@@ -69,7 +69,7 @@ def test_memory_is_that_of_the_real_arrays(overrides: tuple[str, ...]) -> None:
 
 def test_full_capacity() -> None:
     assert plan().full == plan().start
-    assert plan("expansion={policy: none, max_hidden: 20}").full == plan().start
+    assert plan("expansion=none").full == plan().start
     # Twelve more in the second layer, 8 to 16 and 24 (by half, in multiples of 8): as large as it
     # gets, since in the first they would cost a map of two inputs alone.
     full = plan("expansion.max_hidden=25").full

@@ -38,7 +38,7 @@ def full(*overrides: str) -> DenseArchitecture:
 def test_without_limits_nothing_is_promised() -> None:
     assert full("expansion.depth.per_block=null") == plan().start
     assert full() == plan().start  # widths have no limit
-    assert full("expansion={policy: none, max_hidden: 50}").widths == (4, 4)
+    assert full("expansion=none").widths == (4, 4)
 
 
 def test_max_hidden_and_max_width_limit_the_plan() -> None:

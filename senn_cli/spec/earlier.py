@@ -1,0 +1,62 @@
+"""Options that nothing reads, where they are not the user's fault: they give way.
+
+Up to format 1 a run's resolved spec held all options, those without effect included. It must go on
+being read, so they are dropped there. And `--set expansion.policy=none` says of a file that grows
+what is meant, though the file says how it would grow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from senn_cli.spec.checks import Found
+from senn_cli.spec.nodes import Node, locate
+
+FORMAT = 2
+"""Of resolved specs: 1 had all options and no word of it, 2 has those that are read."""
+
+HEADER = f"# A spec as senn resolved it, format {FORMAT}: everything that has an effect."
+"""The first line of a resolved spec."""
+
+_GIVES_WAY_TO = ("expansion.policy",)
+
+
+def is_old(file: Path, text: str) -> bool:
+    """Whether `file` with `text` is the resolved spec of a run of format 1."""
+    named = file.name == "spec.yaml" or (file.stem.startswith("spec-") and file.suffix == ".yaml")
+    return named and not text.startswith(HEADER) and (file.parent / "metrics.jsonl").is_file()
+
+
+def gives_way(root: Node, one: Found) -> bool:
+    """Whether an override chose what leaves a key of the file without effect."""
+    if _overridden(root, one.path):
+        return False
+    keys = [key for key in one.others if key in _GIVES_WAY_TO]
+    return any(_overridden(root, tuple(key.split("."))) for key in keys)
+
+
+def _overridden(root: Node, path: tuple[str | int, ...]) -> bool:
+    return locate(root, path)[0].startswith("--set ")
+
+
+def dropped(root: Node, paths: Iterable[tuple[str | int, ...]]) -> Node:
+    """The spec without the keys at `paths`; `root` itself where there are none."""
+    for path in paths:
+        root = _without(root, path)
+    return root
+
+
+def _without(node: Node, path: tuple[str | int, ...]) -> Node:
+    key, rest = path[0], path[1:]
+    entries = node.value
+    if not isinstance(entries, dict) or key not in entries:
+        return node
+    if not rest:
+        return replace(node, value={name: e for name, e in entries.items() if name != key})
+    below = entries[key].node
+    inner = _without(below, rest)
+    if inner is below:
+        return node
+    return replace(node, value={**entries, str(key): replace(entries[key], node=inner)})

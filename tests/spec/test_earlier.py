@@ -1,0 +1,52 @@
+"""Resolved specs of format 1, which held options without effect, are still read."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from senn_cli.spec import InvalidSpecError, dump_spec, load_spec
+from senn_cli.spec.earlier import HEADER
+
+RESOLVED = sorted((Path(__file__).parent / "resolved").glob("*.yaml"))
+SPECS = Path(__file__).parents[2] / "specs"
+
+
+def in_a_run(file: Path, directory: Path) -> Path:
+    directory.mkdir()
+    (directory / "metrics.jsonl").touch()
+    return shutil.copy(file, directory / "spec.yaml")
+
+
+@pytest.mark.parametrize("file", RESOLVED, ids=[file.stem for file in RESOLVED])
+def test_a_run_of_format_1_is_what_it_was(file: Path, tmp_path: Path) -> None:
+    old = load_spec(in_a_run(file, tmp_path / "run"))
+    assert old == load_spec(SPECS / file.name)
+    again = tmp_path / "again.yaml"
+    again.write_text(dump_spec(old))
+    assert load_spec(again) == old
+
+
+@pytest.mark.parametrize("file", RESOLVED, ids=[file.stem for file in RESOLVED])
+def test_it_is_resumed_with_changes(file: Path, tmp_path: Path) -> None:
+    run = in_a_run(file, tmp_path / "run")
+    longer = load_spec(run, ["training={epochs: 500}"])
+    assert longer.training.epochs == 500
+    assert not load_spec(run, ["expansion.policy=none"]).grows
+    with pytest.raises(InvalidSpecError, match="lerning_rate is unknown"):
+        load_spec(run, ["optimizer.lerning_rate=1"])
+
+
+def test_elsewhere_its_options_without_effect_are_told(tmp_path: Path) -> None:
+    copied = shutil.copy(RESOLVED[0], tmp_path / "mine.yaml")
+    with pytest.raises(InvalidSpecError, match=r"expansion\.\w+ is not an option of policy: none"):
+        load_spec(copied)
+
+
+def test_a_spec_of_this_format_is_not_forgiven(tmp_path: Path) -> None:
+    spec = in_a_run(RESOLVED[0], tmp_path / "run")
+    spec.write_text(f"{HEADER}\ndata: digits\nnetwork: mlp\noptimizer: {{cg_iterations: 3}}\n")
+    with pytest.raises(InvalidSpecError, match="it belongs to solver: cg"):
+        load_spec(spec)
