@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
 
 import numpy as np
 
@@ -35,12 +35,13 @@ from senn_cli.nets.features import (
 from senn_cli.nets.graph import written
 from senn_cli.nets.registry import Graph, Kind, Parameters, Shifts, Signals, Used, register
 from senn_cli.randomness import numpy_generator
-from senn_cli.spec import Spec
-from senn_cli.spec.network import DenseNetSpec
 
 if TYPE_CHECKING:
     import jax
     from jax.typing import DTypeLike
+
+    from senn_cli.spec import Spec
+    from senn_cli.spec.network import DenseNetSpec
 
 Pool = Literal["max3s2", "max2s2", "mean2s2"]
 """Pooling after every block: maximum or mean, over 3x3 or 2x2 positions, stride 2, SAME."""
@@ -435,8 +436,7 @@ class Dense(Kind[DenseArchitecture]):
         self, spec: Spec, example: tuple[int, ...], outputs: int, platform: str
     ) -> DenseArchitecture:
         """As of `Kind`."""
-        network = spec.network
-        assert isinstance(network, DenseNetSpec)
+        network = _section(spec)
         blocks = tuple(
             tuple(Layer(width, room(spec, width), network.activation) for width in block)
             for block in network.blocks
@@ -451,9 +451,8 @@ class Dense(Kind[DenseArchitecture]):
 
     def kept(self, spec: Spec, architecture: DenseArchitecture) -> dict[str, Any]:
         """As of `Kind`: the origin's buds where the spec leaves them open and there are some."""
-        assert isinstance(spec.network, DenseNetSpec)
         wanted, there = bud_of(spec), architecture.bud
-        return {"bud": there if wanted and spec.network.bud is None and there else wanted}
+        return {"bud": there if wanted and _section(spec).bud is None and there else wanted}
 
     def misfit(self, example: tuple[int, ...]) -> str | None:
         """As of `Kind`."""
@@ -463,8 +462,7 @@ class Dense(Kind[DenseArchitecture]):
 
     def compute(self, spec: Spec) -> str:
         """As of `Kind`."""
-        assert isinstance(spec.network, DenseNetSpec)
-        return spec.network.compute
+        return _section(spec).compute
 
     def initial_parameters(self, architecture: DenseArchitecture, seed: int) -> ArrayTree:
         """As of `Kind`."""
@@ -513,6 +511,11 @@ class Dense(Kind[DenseArchitecture]):
             values[wire.target.name] = h
 
 
+def _section(spec: Spec) -> DenseNetSpec:
+    """The section `network` of the spec of a DenseNet."""
+    return cast("DenseNetSpec", spec.network)
+
+
 def image_of(example: tuple[int, ...]) -> tuple[int, int, int]:
     """Height, width and channels of an image `(H, W)` or `(H, W, C)`."""
     height, width, channels = (*example, 1)[:3]
@@ -521,20 +524,19 @@ def image_of(example: tuple[int, ...]) -> tuple[int, int, int]:
 
 def room(spec: Spec, width: int) -> int:
     """Channels allocated at the start for a layer with `width` in use."""
-    assert isinstance(spec.network, DenseNetSpec)
     if spec.growth is None or not spec.growth.width.enabled:
         return width
-    initial = spec.network.capacity.initial
+    initial = _section(spec).capacity.initial
     return CHANNELS * width if initial is None else max(width, initial)
 
 
 def bud_of(spec: Spec) -> int:
     """Channels of the buds."""
-    assert isinstance(spec.network, DenseNetSpec)
     if spec.growth is None or not spec.growth.depth.enabled:
         return 0
-    if spec.network.bud is not None:
-        return spec.network.bud
+    bud = _section(spec).bud
+    if bud is not None:
+        return bud
     return max(1, room(spec, spec.network.hidden[0]) // 2)
 
 

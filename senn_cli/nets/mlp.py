@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -18,12 +18,13 @@ from senn_cli.nets.features import ArrayTree, Feature, Map, Source
 from senn_cli.nets.graph import written
 from senn_cli.nets.registry import Graph, Kind, Parameters, Shifts, Signals, Used, register
 from senn_cli.randomness import numpy_generator
-from senn_cli.spec import Spec
-from senn_cli.spec.network import NetworkSpec
 
 if TYPE_CHECKING:
     import jax
     from jax.typing import DTypeLike
+
+    from senn_cli.spec import Spec
+    from senn_cli.spec.network import NetworkSpec
 
 AUTO_MULTIPLE = {"cpu": 8, "gpu": 64}
 """What `capacity.multiple: auto` is: small on a CPU, where spare neurons cost time."""
@@ -205,8 +206,7 @@ class Mlp(Kind[MlpArchitecture]):
         self, spec: Spec, example: tuple[int, ...], outputs: int, platform: str
     ) -> MlpArchitecture:
         """As of `Kind`."""
-        network = spec.network
-        assert isinstance(network, NetworkSpec)
+        network = cast("NetworkSpec", spec.network)
         rule = self.capacity_rule(spec, platform)
         capacities = network.capacity.initial or [rule.room(width) for width in network.hidden]
         layers = tuple(
@@ -228,11 +228,11 @@ class Mlp(Kind[MlpArchitecture]):
 
     def capacity_rule(self, spec: Spec, platform: str) -> CapacityRule:
         """As of `Kind`: multiples of 8 on a CPU, of 64 on a GPU by default."""
-        assert isinstance(spec.network, NetworkSpec)
-        multiple = spec.network.capacity.multiple
+        section = cast("NetworkSpec", spec.network).capacity
+        multiple = section.multiple
         if multiple == "auto":
             multiple = AUTO_MULTIPLE["cpu" if platform == "cpu" else "gpu"]
-        return CapacityRule(multiple, spec.network.capacity.growth)
+        return CapacityRule(multiple, section.growth)
 
     def initial_parameters(self, architecture: MlpArchitecture, seed: int) -> ArrayTree:
         """As of `Kind`."""

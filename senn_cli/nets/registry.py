@@ -16,11 +16,12 @@ import numpy as np
 
 from senn_cli.nets.architecture import CapacityRule
 from senn_cli.nets.features import Architecture, ArrayTree
-from senn_cli.spec import Spec
 
 if TYPE_CHECKING:
     import jax
     from jax.typing import DTypeLike
+
+    from senn_cli.spec import Spec
 
 A = TypeVar("A", bound=Architecture)
 Parameters: TypeAlias = "dict[str, dict[str, jax.Array]]"

@@ -156,9 +156,8 @@ def _from_history(record: Record, newest: dict[str, Any] | None) -> Shape:
     # Of another step, but inputs, outputs and buds are always the same.
     saved = next((found for _, found in _candidates(replace(record, step=None))), None)
     rows = _told(record, widths, capacities, saved)
-    kind = str(record.spec.get("network", {}).get("kind", "mlp"))
     parameters = newest.get("parameters") if newest else None
-    return Shape(kind, record.last_step, "history", rows, parameters)
+    return Shape(record.kind, record.last_step, "history", rows, parameters)
 
 
 def _told(

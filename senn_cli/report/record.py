@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from senn_cli.errors import MISFORMED, RunError, UsageError
 from senn_cli.nets.features import Architecture
-from senn_cli.nets.registry import architecture_from_json
+from senn_cli.nets.registry import architecture_from_json, kind_named
 from senn_cli.runs import layout
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.document import read_document
@@ -70,18 +70,26 @@ class Record:
     def proposals(self) -> Literal["search", "dormant"]:
         """Where proposals of growth come from; a spec may leave it to the kind of network."""
         named = self.spec.get("expansion", {}).get("proposals")
-        dormant = named == "dormant" or (named is None and self.is_densenet)
+        dormant = named == "dormant" or (named is None and self.buds)
         return "dormant" if dormant else "search"
 
     @property
-    def is_densenet(self) -> bool:
-        """Whether the network is a DenseNet, whose growth rounds do not measure the loss."""
-        return bool(self.spec.get("network", {}).get("kind") == "densenet")
+    def buds(self) -> bool:
+        """Whether it is a network in blocks, whose new layers come from buds."""
+        return "blocks" in self.spec.get("network", {})
 
     @property
-    def unit(self) -> Literal["neuron", "channel"]:
-        """What its hidden layers are made of."""
-        return "channel" if self.is_densenet else "neuron"
+    def kind(self) -> str:
+        """The kind of network, such as `mlp`."""
+        return str(self.spec.get("network", {}).get("kind", "mlp"))
+
+    @property
+    def unit(self) -> str:
+        """What its hidden layers are made of: `neuron`, `channel`."""
+        try:
+            return kind_named(self.kind).unit
+        except ValueError:  # of a senn that knows more kinds
+            return "unit"
 
     @property
     def accepted(self) -> tuple[dict[str, Any], ...]:

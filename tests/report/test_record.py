@@ -182,3 +182,10 @@ def test_reading_needs_no_jax(run: Path) -> None:
         check=False,
     )
     assert (result.stdout, result.stderr) == ("[]\n", "")
+
+
+def test_looking_at_runs_takes_neither_jax_nor_pydantic() -> None:
+    """They would take most of the time that `senn inspect` has."""
+    code = "import sys, senn_cli.report.overview; print({'jax', 'pydantic'} & set(sys.modules))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "set()\n"

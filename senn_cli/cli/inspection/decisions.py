@@ -48,9 +48,9 @@ def legend(record: Record, screen: Screen) -> list[Line]:
     """What the columns of `history` mean in this run."""
     ratio, tau = screen.glyphs.ratio, screen.glyphs.tau
     text = _proposals(record, ratio, tau)
-    increase = "the sum of those increases" if record.is_densenet else "the increase"
+    increase = "the sum of those increases" if record.buds else "the increase"
     text += f" Predicted: half {increase}, in units of the loss."
-    if not record.is_densenet:
+    if not record.buds:
         text += (
             " Realised: loss gained from this round to the next measurement, on the round's last "
             "edit."
@@ -77,11 +77,12 @@ def _proposals(record: Record, ratio: str, tau: str) -> str:
             f"{ratio}: increase of the score by the score that the map has, for a layer divided by "
             f"its cost; accepted above {tau}."
         )
-    if not record.is_densenet:
+    if not record.buds:
         return (
-            f"Proposals are dormant: neurons that are allocated but not in use. {ratio}: increase "
-            f"of the score by the score of all maps together; above {tau} a neuron is taken into "
-            "use by chance. Rounds that changed nothing are recorded once an epoch."
+            f"Proposals are dormant: {record.unit}s that are allocated but not in use. {ratio}: "
+            f"increase of the score by the score of all maps together; above {tau} a "
+            f"{record.unit} is taken into use by chance. Rounds that changed nothing are recorded "
+            "once an epoch."
         )
     factor = record.spec.get("expansion", {}).get("dormant", {}).get("bud_factor")
     bar = f"{factor:g} {tau}" if isinstance(factor, int | float) else f"more than {tau}"

@@ -49,7 +49,7 @@ def words(record: Record) -> list[str]:
             "accepted; of several the one with the greatest gain is, and \u03b1 and the noise of "
             "the sample must be passed, too."
         )
-    elif record.is_densenet:
+    elif record.buds:
         factor = record.spec.get("expansion", {}).get("dormant", {}).get("bud_factor")
         bud = "" if factor is None else f" times {factor:g}"
         told.append(
@@ -61,10 +61,10 @@ def words(record: Record) -> list[str]:
         )
     else:
         told.append(
-            "Proposals are dormant: neurons that are allocated but not in use. Each is divided by "
-            "the score \u03b7 of all maps together. What is above \u03c4 and beyond \u03b1 and its "
-            "noise is taken into use by chance. Rounds that changed nothing are recorded once an "
-            "epoch."
+            f"Proposals are dormant: {record.unit}s that are allocated but not in use. Each is "
+            "divided by the score \u03b7 of all maps together. What is above \u03c4 and beyond "
+            "\u03b1 and its noise is taken into use by chance. Rounds that changed nothing are "
+            "recorded once an epoch."
         )
     if any(event.get("edit") == "prune_neurons" for event in record.accepted):
         told.append(f"A {record.unit} was pruned where its removal costs less than that.")
