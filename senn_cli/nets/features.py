@@ -318,6 +318,11 @@ def split(m: Map, weights: Any) -> dict[str, Any]:
     return leaves
 
 
+def is_kernel(leaf: str) -> bool:
+    """Whether a parameter of that name is (a part of) a matrix, not a bias or coefficients."""
+    return leaf not in ("bias", "coefficients")
+
+
 def trained(architecture: Architecture, units: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Which parameters are trained, bool, broadcastable to each of them.
 

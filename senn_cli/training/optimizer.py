@@ -17,6 +17,7 @@ from senn_cli.curvature.tracking import Tracking
 from senn_cli.engine.frozen import hold_frozen
 from senn_cli.engine.metric import Metric
 from senn_cli.engine.objective import Task, default_metric
+from senn_cli.nets.features import is_kernel
 from senn_cli.spec.optimizer import (
     AdamSpec,
     AdamWSpec,
@@ -114,8 +115,7 @@ def make_schedule(
 
 def decayed(params: Any) -> Any:
     """Which parameters weight decay concerns: kernels, not biases or rational coefficients."""
-    spared = ("bias", "coefficients")
-    return {name: {k: k not in spared for k in leaves} for name, leaves in params.items()}
+    return {name: {leaf: is_kernel(leaf) for leaf in leaves} for name, leaves in params.items()}
 
 
 def make_optimizer(

@@ -12,7 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from senn_cli.curvature.kfac import KfacSettings
-from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, SgdSpec
+from senn_cli.spec.optimizer import (
+    AdamSpec,
+    AdamWSpec,
+    LionSpec,
+    MuonSpec,
+    NaturalGradientSpec,
+    RmsPropSpec,
+    SgdSpec,
+)
 from senn_cli.spec.schedule import ScheduleSpec
 from senn_cli.training.optimizer import (
     CgSettings,
@@ -29,6 +37,10 @@ SPECS = [
     NaturalGradientSpec.model_validate({"preset": "paper", "weight_decay": 0.1}),
     NaturalGradientSpec.model_validate({"momentum": 0.9, "weight_decay": 0.1}),
     AdamSpec(kind="adam", weight_decay=0.1),
+    AdamWSpec(kind="adamw", weight_decay=0.1),
+    RmsPropSpec(kind="rmsprop", weight_decay=0.1),
+    LionSpec(kind="lion", weight_decay=0.1),
+    MuonSpec(kind="muon", weight_decay=0.1),
     SgdSpec(kind="sgd", weight_decay=0.1),
     SgdSpec(kind="sgd", momentum=0.5, nesterov=True, weight_decay=0.1),
 ]
@@ -142,6 +154,52 @@ def test_adam_by_hand() -> None:
     # v = (0.1875 * 1 + 0.25 * 9) / 0.4375.
     second = 0.1 * (1.75 / 0.75) / np.sqrt(2.4375 / 0.4375)
     np.testing.assert_allclose(trajectory(spec, [1.0, 3.0]), [-0.1, -0.1 - second], rtol=1e-5)
+
+
+def test_other_optimizers_by_hand() -> None:
+    adamw = AdamWSpec(kind="adamw", learning_rate=0.1, b1=0.5, b2=0.75)
+    adam = AdamSpec(kind="adam", learning_rate=0.1, b1=0.5, b2=0.75)
+    assert trajectory(adamw, [1.0, 3.0]) == trajectory(adam, [1.0, 3.0])
+    # Mean squares 0.5 and 0.25 + 4.5, no correction of the start.
+    rms = RmsPropSpec(kind="rmsprop", learning_rate=0.1, decay=0.5)
+    steps = np.array([1 / np.sqrt(0.5), 3 / np.sqrt(4.75)])
+    np.testing.assert_allclose(trajectory(rms, [1.0, 3.0]), -0.1 * np.cumsum(steps), rtol=1e-5)
+    heavy = RmsPropSpec(kind="rmsprop", learning_rate=0.1, decay=0.5, momentum=0.5)
+    steps[1] += 0.5 * steps[0]
+    np.testing.assert_allclose(trajectory(heavy, [1.0, 3.0]), -0.1 * np.cumsum(steps), rtol=1e-5)
+    # The average is 0.5 after the first step: the sign of 0.5 * 0.5 - 0.5 * 1 turns.
+    lion = LionSpec(kind="lion", learning_rate=0.1, b1=0.5, b2=0.5)
+    np.testing.assert_allclose(trajectory(lion, [1.0, -1.0]), [-0.1, 0.0], atol=1e-7)
+    # A bias has Adam, at its share of the rate.
+    muon = MuonSpec(kind="muon", learning_rate=1.0, adam_share=0.1, b1=0.5, b2=0.75)
+    np.testing.assert_allclose(trajectory(muon, [1.0, 3.0]), trajectory(adam, [1.0, 3.0]))
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (3, 3, 2, 4)], ids=str)
+def test_muon_orthogonalises_kernels_whatever_their_spare_capacity(shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    gradient = rng.standard_normal(shape).astype(np.float32)
+    room = [(0, 0)] * (len(shape) - 2) + [(0, 2), (0, 3)]
+    spec = MuonSpec(kind="muon", learning_rate=1.0, iterations=12)
+    transform = make_optimizer(spec, "regression", None, 10).transform
+
+    def step(value: np.ndarray) -> np.ndarray:
+        params: Any = {"map_0": {"kernel": jnp.zeros_like(value)}}
+        updates, _ = transform.update({"map_0": {"kernel": value}}, transform.init(params), params)
+        return -np.asarray(updates["map_0"]["kernel"])
+
+    found = step(gradient)
+    u, _, vt = np.linalg.svd(gradient.reshape(-1, shape[-1]), full_matrices=False)
+    # Newton-Schulz's polynomial ends within 0.7 and 1.2 of the polar factor's singular values.
+    shares = np.diagonal(u.T @ found.reshape(-1, shape[-1]) @ vt.T)
+    assert (shares > 0.6).all() and (shares < 1.3).all()
+    off = u.T @ found.reshape(-1, shape[-1]) @ vt.T - np.diag(shares)
+    np.testing.assert_allclose(off, 0.0, atol=1e-4)
+    wide = step(np.pad(gradient, room))
+    inside = tuple(slice(size) for size in shape)
+    np.testing.assert_allclose(wide[inside], found, atol=1e-5)
+    wide[inside] = 0
+    assert (wide == 0).all()
 
 
 def test_what_a_spec_becomes() -> None:
