@@ -7,122 +7,142 @@ memory counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
-from senn_cli.growth.dormant_settings import DormantSettings, settings_of
+from senn_cli.growth.dormant_settings import settings_of
 from senn_cli.nets.architecture import CapacityRule, Layer
-from senn_cli.nets.densenet import DenseArchitecture
-from senn_cli.nets.kinds import AnyArchitecture
-from senn_cli.nets.mlp import MlpArchitecture
+from senn_cli.nets.features import Architecture
 from senn_cli.spec import Spec
 from senn_cli.spec.base import DEEPEST
-from senn_cli.spec.expansion import GrowingSpec
+from senn_cli.spec.expansion import GrowingSpec, SearchSpec, StandingSpec
+from senn_cli.training.footprint import looks
 
 
 def largest(
     spec: Spec,
-    start: AnyArchitecture,
+    start: Architecture,
     rule: CapacityRule,
-    memory: Callable[[AnyArchitecture], int],
-) -> AnyArchitecture:
+    memory: Callable[[Architecture], int],
+) -> Architecture:
     """The architecture within the limits that takes most `memory`, or `start` without limits.
 
-    A fully connected network is limited by `max_hidden` alone; layers are only inserted where
-    growth can do nothing else. A DenseNet is limited by `max_hidden`, or by `max_width` together
-    with `per_block` or `max_layers`.
+    A network is limited by `max_hidden`, or by `max_width` together with a number of layers. Buds
+    are taken for layers at once; other layers are only inserted where growth can do nothing else.
     """
     if spec.growth is None:
         return start
-    if isinstance(start, DenseArchitecture):
-        found: list[AnyArchitecture] = list(_dense(settings_of(spec), start))
-    elif spec.growth.max_hidden is None:
-        found = []
-    else:
-        found = list(_connected(spec.growth, start, rule))
-    return max(found, key=memory, default=start)
 
-
-def _dense(settings: DormantSettings, start: DenseArchitecture) -> list[DenseArchitecture]:
-    """A DenseNet, with all layers that there may be and without, filled from each of its layers."""
-    inserts = settings.depth and start.bud > 0
-    few_layers = not inserts or (settings.per_block, settings.max_layers) != (None, None)
-    narrow = not settings.width or settings.max_width is not None
-    if settings.max_hidden is None and not (few_layers and narrow):
-        return []
-    deeper = start
-    for block in range(len(start.blocks)):
-        at = deeper.flat(block, 0)
-        while inserts and settings.allows_layer(deeper, at) and len(deeper.hidden) < DEEPEST:
-            capacity = settings.room(start.bud, start.bud) if settings.width else start.bud
-            layer = Layer(start.bud, capacity, deeper.hidden[at].activation)
-            deeper = deeper.with_inserted(at, layer)
-    if not settings.width:
-        return [deeper]
-    return [
-        _wider(settings, grown, i) for grown in (start, deeper) for i in range(len(grown.hidden))
-    ]
-
-
-def _wider(settings: DormantSettings, grown: DenseArchitecture, first: int) -> DenseArchitecture:
-    """`grown` with its layers filled from layer `first` on, as far as the limits go."""
-    layers = range(len(grown.hidden))
-    for index in (*layers[first:], *layers[:first]):
-        width, capacity = grown.hidden[index].width, grown.hidden[index].capacity
-        wanted = width
-        if settings.max_hidden is not None:
-            wanted = width + max(0, settings.max_hidden - sum(grown.widths))
-        if settings.max_width is not None:
-            most = max(width, settings.max_width)
-            wanted = most if settings.max_hidden is None else min(wanted, most)
-        room = max(capacity, settings.room(wanted, capacity))
-        grown = grown.with_layer(index, width=wanted, capacity=room)
-    return grown
-
-
-def _connected(
-    expansion: GrowingSpec, start: MlpArchitecture, rule: CapacityRule
-) -> list[MlpArchitecture]:
-    """A fully connected network, filled from each of its layers."""
-    grown = _inserted(start, expansion, rule)
-    if not (expansion.width.enabled and grown.hidden):
-        return [grown]
-    return [
-        _widened(grown, (*range(first, len(grown.hidden)), *range(first)), expansion, rule)
-        for first in range(len(grown.hidden))
-    ]
-
-
-def _inserted(
-    start: MlpArchitecture, expansion: GrowingSpec, rule: CapacityRule
-) -> MlpArchitecture:
-    """`start` with the layers that must come before any neuron, or instead of neurons."""
-    limit, most_layers = expansion.max_hidden or 0, expansion.depth.max_layers
-    grown = start
-    while expansion.depth.enabled and not (grown.hidden and expansion.width.enabled):
-        # An inserted layer stands on its map's narrower side and is as wide as that.
-        sizes = (grown.inputs, *grown.widths, grown.outputs)
-        width, index = max((min(sizes[i : i + 2]), i) for i in range(len(grown.maps)))
-        full = most_layers is not None and len(grown.hidden) >= most_layers
-        if full or sum(grown.widths) + width > limit or len(grown.hidden) >= DEEPEST:
-            break
-        layer = Layer(width, rule.room(width), "rational")
-        grown = replace(grown, hidden=(*grown.hidden[:index], layer, *grown.hidden[index:]))
-    return grown
-
-
-def _widened(
-    start: MlpArchitecture, order: tuple[int, ...], expansion: GrowingSpec, rule: CapacityRule
-) -> MlpArchitecture:
-    """`start` with its layers filled in `order` until `max_hidden` is reached."""
-    grown = start
-    for index in order:
-        extra = max(0, (expansion.max_hidden or 0) - sum(grown.widths))
-        width, capacity = grown.hidden[index].width, grown.hidden[index].capacity
-        wanted = width + extra
-        if expansion.width.max_width is not None:
-            wanted = max(width, min(wanted, expansion.width.max_width))
-        while capacity < wanted:  # in the steps that single neurons make
+    def in_steps(width: int, capacity: int) -> int:
+        capacity = capacity or rule.room(width)
+        while capacity < width:  # in the steps that single units make
             capacity = rule.room(capacity + 1, capacity)
-        grown = grown.with_layer(index, width=wanted, capacity=capacity)
-    return grown
+        return capacity
+
+    room = settings_of(spec).room if looks(start) else in_steps
+    limits = _Limits(spec.growth, room)
+    if not limits.ends(start):
+        return start
+    deeper = limits.deeper(start)
+    found = [
+        limits.filled(grown, first)
+        for grown in (start, deeper)
+        for first in range(len(grown.hidden) if spec.growth.width.enabled else 0)
+    ]
+    return max([*found, deeper], key=memory)
+
+
+@dataclass(frozen=True)
+class _Site:
+    """Where a layer can be inserted: before hidden layer `index`, or last."""
+
+    index: int
+    layer: Layer
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """What `growth` allows, and the capacity for a width where there is one already, or 0."""
+
+    growth: GrowingSpec
+    room: Callable[[int, int], int]
+
+    @property
+    def per_block(self) -> int | None:
+        """Most layers in one block."""
+        return self.growth.depth.per_block if isinstance(self.growth, StandingSpec) else None
+
+    def ends(self, start: Architecture) -> bool:
+        """Whether growth from `start` ever ends."""
+        growth, buds = self.growth, any(f.role == "bud" for f in start.features)
+        inserts = growth.depth.enabled and (buds or isinstance(growth, SearchSpec))
+        counted = buds and (self.per_block, growth.depth.max_layers) != (None, None)
+        few_layers = counted or not inserts
+        narrow = not growth.width.enabled or growth.width.max_width is not None
+        return growth.max_hidden is not None or (few_layers and narrow)
+
+    def deeper(self, start: Architecture) -> Architecture:
+        """`start` with the layers that there may be, or that must come before any unit."""
+        grown, growth = start, self.growth
+        while growth.depth.enabled and len(grown.hidden) < DEEPEST:
+            site = next((s for s in self._sites(grown) if self._allows(grown, s)), None)
+            if site is None:
+                break
+            grown = _inserted(grown, site)
+        return grown
+
+    def _sites(self, grown: Architecture) -> Iterator[_Site]:
+        """Where layers can be inserted: at buds, the first of every block, or in any map."""
+        buds = [f for f in grown.features if f.role == "bud"]
+        width = self.growth.width.enabled
+        for bud in buds:
+            assert bud.activation is not None
+            room = self.room(bud.capacity, bud.capacity) if width else bud.capacity
+            yield _Site(bud.index, Layer(bud.capacity, room, bud.activation))
+        if buds or isinstance(self.growth, StandingSpec) or (grown.hidden and width):
+            return
+        # A layer that begins as the identity stands on its map's narrower side, as wide as that.
+        sizes = (grown.inputs, *grown.widths, grown.outputs)
+        n, index = max((min(sizes[i : i + 2]), i) for i in range(len(grown.maps)))
+        yield _Site(index, Layer(n, self.room(n, 0), "rational"))
+
+    def _allows(self, grown: Architecture, site: _Site) -> bool:
+        growth, added = self.growth, site.layer.width
+        most, widest = growth.max_hidden, growth.width.max_width
+        block = next((b for b in _places(grown) if site.index in b), range(0))
+        return (
+            (self.per_block is None or len(block) < self.per_block)
+            and (growth.depth.max_layers is None or len(grown.hidden) < growth.depth.max_layers)
+            and (widest is None or added <= max(widest, *grown.widths, 0))
+            and (most is None or sum(grown.widths) + added <= most)
+        )
+
+    def filled(self, grown: Architecture, first: int) -> Architecture:
+        """`grown` with its layers filled from layer `first` on, as far as the limits go."""
+        layers = range(len(grown.hidden))
+        most, widest = self.growth.max_hidden, self.growth.width.max_width
+        for index in (*layers[first:], *layers[:first]):
+            width, capacity = grown.hidden[index].width, grown.hidden[index].capacity
+            bounds = [] if most is None else [width + max(0, most - sum(grown.widths))]
+            bounds += [] if widest is None else [max(width, widest)]
+            wanted = min(bounds, default=width)
+            room = max(capacity, self.room(wanted, capacity))
+            grown = grown.with_layer(index, width=wanted, capacity=room)
+        return grown
+
+
+def _places(architecture: Architecture) -> Iterator[range]:
+    """The numbers of the hidden layers of every block."""
+    first = 0
+    for block in architecture.blocks:
+        yield range(first, first + len(block))
+        first += len(block)
+
+
+def _inserted(grown: Architecture, site: _Site) -> Architecture:
+    blocks, last = [], len(grown.hidden)
+    for block, places in zip(grown.blocks, _places(grown), strict=True):
+        here = site.index in places or site.index == last == places.stop
+        at = site.index - places.start
+        blocks.append((*block[:at], site.layer, *block[at:]) if here else block)
+    return grown.with_blocks(blocks)

@@ -77,6 +77,9 @@ def test_full_capacity() -> None:
     assert max(full.capacities) == 24
     limited = plan("expansion.max_hidden=25", "expansion.width.max_width=10").full
     assert limited.widths == (10, 10)
+    narrow = plan("expansion.width.max_width=10", "expansion.depth=false").full
+    assert (narrow.widths, narrow.capacities) == ((10, 10), (16, 16))
+    assert plan("expansion.width.max_width=10").full == plan().start  # layers may come
     found = plan("expansion.max_hidden=25")
     assert found.full_memory.total > found.memory.total
     assert found.full_memory.data == found.memory.data
