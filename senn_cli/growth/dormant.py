@@ -16,17 +16,19 @@ from typing import Any
 
 import jax
 
-from senn_cli.curvature.tracking import Tracking
+from senn_cli.curvature.tracking import Tracked, Tracking
 from senn_cli.engine.programs import Ledger, Program
 from senn_cli.growth.dormant_images import ImageScores, image_scores
 from senn_cli.growth.dormant_round import DormantRound
 from senn_cli.growth.dormant_settings import DormantSettings, settings_of
-from senn_cli.growth.policy import Round, View
+from senn_cli.growth.policy import Policy, Round, View
 from senn_cli.nets.densenet import DenseArchitecture
+from senn_cli.nets.features import Architecture
+from senn_cli.nets.registry import Parameters
 from senn_cli.spec import Spec
 
 
-class DormantChannels:
+class DormantChannels(Policy):
     """Decides by tracked scores.
 
     Args:
@@ -43,17 +45,20 @@ class DormantChannels:
 
         self._score = Program("score", score, ledger, static=(0,))
 
-    def upcoming(self, architecture: DenseArchitecture) -> DenseArchitecture | None:
+    def upcoming(self, architecture: Architecture) -> Architecture | None:
         """The architecture that the next round will make room for, if it will."""
+        assert isinstance(architecture, DenseArchitecture)
         grown = self.settings.enlarged(architecture)
         return None if grown == architecture else grown
 
-    def expect(self, *args: Any) -> Callable[[], None]:
-        """What compiles the scores for (shape, tracked, parameters, widths) in another thread."""
-        return self._score.expect(*args)
+    def expect(self, *network: Any) -> list[Callable[[], None]]:
+        """What compiles the scores in another thread."""
+        return [self._score.expect(*network)]
 
-    def eta(self, shape: DenseArchitecture, tracked: Any, params: Any, widths: Any) -> float:
-        """The network's score g^T F^-1 g, by what has been tracked of it."""
+    def eta(
+        self, shape: Architecture, tracked: Tracked, params: Parameters, widths: jax.Array
+    ) -> float:
+        """The network's score: the sum of those of its maps, which are blocks of F."""
         scores: ImageScores = jax.device_get(self._score(shape, tracked, params, widths))
         return float(sum(scores.etas.values()))
 

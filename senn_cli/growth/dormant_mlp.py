@@ -23,7 +23,7 @@ from senn_cli.engine.arrays import examples
 from senn_cli.growth.compiled import Compiled, Sample
 from senn_cli.growth.edits import AddNeurons
 from senn_cli.growth.objective import Neurons
-from senn_cli.growth.policy import Candidate, Decision, Round, Site, View
+from senn_cli.growth.policy import Candidate, Decision, Policy, Round, Site, View
 from senn_cli.growth.reader import Reader, make_reader
 from senn_cli.growth.removal import Bar, prunings
 from senn_cli.growth.settings import SennSettings
@@ -33,7 +33,7 @@ from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.randomness import numpy_generator
 
 
-class DormantNeurons:
+class DormantNeurons(Policy):
     """The policy `senn` with `proposals: dormant`, for networks of kind `mlp`."""
 
     def __init__(

@@ -7,8 +7,10 @@ decisions in order and writes every decision down. It knows nothing else about p
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import jax
 
@@ -16,6 +18,7 @@ from senn_cli.curvature.tracking import Tracked
 from senn_cli.engine.arrays import Arrays
 from senn_cli.growth.conv_edits import ConvEdit
 from senn_cli.growth.edits import Edit
+from senn_cli.nets.features import Architecture
 from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.nets.registry import Parameters
 
@@ -186,14 +189,33 @@ class View:
     tracked: Tracked | None = None
 
 
-class Policy(Protocol):
+class Policy(ABC):
     """Answers when, where and what."""
 
+    @abstractmethod
     def decide(self, view: View) -> Round:
         """The next decisions of a round."""
 
+    def upcoming(self, architecture: Architecture) -> Architecture | None:
+        """The architecture that the next round will make room for; None where nobody can tell."""
+        return None
 
-class NoGrowth:
+    def expect(self, *network: Any) -> list[Callable[[], None]]:
+        """What compiles the policy's programs for a network in another thread.
+
+        Args:
+          network: its shape, what is tracked of it, its parameters and widths; shapes alone.
+        """
+        return []
+
+    def eta(
+        self, shape: Architecture, tracked: Tracked, params: Parameters, widths: jax.Array
+    ) -> float | None:
+        """The network's score g^T F^-1 g by what is tracked of it; None where it knows none."""
+        return None
+
+
+class NoGrowth(Policy):
     """The policy `none`: a fixed architecture, the static control."""
 
     def decide(self, view: View) -> Round:

@@ -10,12 +10,12 @@ then takes out the neurons that it would not add again (section 3.5).
 from __future__ import annotations
 
 from senn_cli.growth.compiled import Compiled
-from senn_cli.growth.policy import Decision, Round, View
+from senn_cli.growth.policy import Decision, Policy, Round, View
 from senn_cli.growth.round import GrowthRound
 from senn_cli.growth.settings import SennSettings
 
 
-class SennPolicy:
+class SennPolicy(Policy):
     """Decides by the natural expansion score."""
 
     def __init__(self, settings: SennSettings, compiled: Compiled) -> None:

@@ -426,6 +426,7 @@ class Dense(Kind[DenseArchitecture]):
     layers = "blocks"
     block = 250  # activations are far larger
     sample = 512
+    tracked = True
     one_by_one = True  # in a loop, XLA computes convolutions by its slow reference code
 
     def from_json(self, value: Mapping[str, Any]) -> DenseArchitecture:

@@ -78,6 +78,7 @@ class Kind(ABC, Generic[A]):
       block: examples of an evaluation that are computed at a time.
       sample: training examples on which the loss before and after a pruning is taken.
       one_by_one: whether steps on the CPU go one by one, not many in a loop that XLA compiles.
+      tracked: whether curvature comes from looks of its own beside the steps, not from the steps.
     """
 
     name: ClassVar[str]
@@ -86,6 +87,7 @@ class Kind(ABC, Generic[A]):
     block: ClassVar[int] = 4096
     sample: ClassVar[int] = 2048
     one_by_one: ClassVar[bool] = False
+    tracked: ClassVar[bool] = False
 
     @abstractmethod
     def from_json(self, value: Mapping[str, Any]) -> A:

@@ -16,8 +16,7 @@ from typing import Any, Literal
 
 from senn_cli.errors import UsageError
 from senn_cli.report.curves import axis_of, curve, main_curve, places
-from senn_cli.report.defaults import present_defaults
-from senn_cli.report.options import flattened
+from senn_cli.report.options import flattened, present_defaults
 from senn_cli.report.record import Record
 
 FORMAT = 1

@@ -15,8 +15,8 @@ from typing import Any, Literal, get_args
 
 from senn_cli.errors import RunError, SennError
 from senn_cli.report.record import Status, is_live, plain_spec, status_of
-from senn_cli.report.tail import last_row
 from senn_cli.runs.directory import RunDirectory
+from senn_cli.runs.jsonl import last_row
 from senn_cli.runs.rows import check_event, check_metric
 
 FORMAT = 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from senn_cli.errors import MISFORMED, RunError, UsageError
 from senn_cli.nets.features import Architecture
-from senn_cli.nets.registry import architecture_from_json, kind_named
+from senn_cli.nets.registry import architecture_from_json, kind_named, kinds
 from senn_cli.runs import layout
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.document import read_document
@@ -19,6 +19,7 @@ from senn_cli.runs.lock import LOCK
 from senn_cli.runs.network import place_of
 from senn_cli.runs.rows import check_spec
 
+NATURAL = "natural_gradient"
 Status = Literal["running", "finished", "interrupted", "diverged"]
 
 
@@ -122,6 +123,25 @@ def unit_of(records: Iterable[Record]) -> str:
     return units.pop() if len(units) == 1 else "unit"
 
 
+def labels(records: Sequence[Record], *, seeds_alone: bool = False) -> list[str]:
+    """A short name for every run that no other has: its spec's, with its seed, or its directory.
+
+    Args:
+      records: the runs; what was read of one run up to different steps has different names, too.
+      seeds_alone: leave the spec's name out where it is the same for several runs.
+    """
+    specs = [record.name for record in records]
+    seeds = [f"seed {record.spec.get('seed')}" for record in records]
+    both = [f"{name}, {seed}" for name, seed in zip(specs, seeds, strict=True)]
+    folders = [record.path.name for record in records]
+    steps = [f"{record.path}, step {record.last_step}" for record in records]
+    same = seeds_alone and len(set(specs)) == 1 and len(records) > 1
+    for choice in (seeds if same else specs, both, folders, steps):
+        if len(set(choice)) == len(records):
+            return choice
+    return [str(record.path) for record in records]
+
+
 def read_record(path: Path, step: int | None = None) -> Record:
     """Reads the run in `path`, or the run that the checkpoint `path` belongs to, up to its step.
 
@@ -140,7 +160,9 @@ def read_record(path: Path, step: int | None = None) -> Record:
     step = found if step is None else step
     directory = RunDirectory.open(run)
     live = is_live(directory)  # asked first: what a run writes as it ends is then read, too
-    metrics, history, summary = directory.metrics(), directory.history(), directory.summary()
+    spec = plain_spec(directory.spec_path)
+    metrics = [scored(row, spec) for row in directory.metrics()]
+    history, summary = directory.history(), directory.summary()
     if step is not None:
         rows = (*metrics[-1:], *history[-1:], {"step": (summary or {}).get("steps", 0)})
         known = max((*(int(row.get("step", 0)) for row in rows), *checkpoint_steps(run)[-1:]))
@@ -150,7 +172,7 @@ def read_record(path: Path, step: int | None = None) -> Record:
         history = [event for event in history if event.get("step", 0) <= step]
     return Record(
         path=directory.path,
-        spec=plain_spec(directory.spec_path),
+        spec=spec,
         environment=directory.environment() or {},
         metrics=tuple(metrics),
         history=tuple(event for event in history if not {"origin", "end"} & event.keys()),
@@ -162,6 +184,26 @@ def read_record(path: Path, step: int | None = None) -> Record:
         step=step,
         checkpoint=None if found is None else place_of(path).path,
     )
+
+
+def scored(row: dict[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of metrics whose `eta` is one, or without it.
+
+    Former versions wrote g^T d of the directions d of the steps under that name, for every
+    optimizer; without natural gradients that is |g|^2 or the like. Rows whose curvature was tracked
+    beside the steps were right, and have `eta_step` since.
+
+    Args:
+      spec: of the run, as plain values.
+    """
+    optimizer = spec.get("optimizer", {}).get("kind", NATURAL)
+    if optimizer == NATURAL or "eta" not in row or "eta_step" in row:
+        return row
+    kind = spec.get("network", {}).get("kind")
+    grows = spec.get("expansion", {}).get("policy") != "none"
+    if kind in kinds() and kind_named(kind).tracked and grows:
+        return row
+    return {key: value for key, value in row.items() if key != "eta"}
 
 
 def run_of(path: Path) -> tuple[Path, int | None]:

@@ -100,7 +100,7 @@ _SCORE = {
 
 METRICS = {
     **_MEASURED,
-    **_kinds(WHOLE, "step", "parameters"),
+    **_kinds(WHOLE, "step", "parameters", "eta_step"),
     "hidden": WIDTHS,
     "seconds": NUMBER,
 }

@@ -8,8 +8,8 @@ from typing import Any
 
 import jax
 
-from senn_cli.nets.densenet import DenseArchitecture
-from senn_cli.nets.kinds import initial_parameters
+from senn_cli.nets.kinds import AnyArchitecture
+from senn_cli.nets.registry import initial_parameters
 from senn_cli.training.network import Network, new_network
 from senn_cli.training.optimizer import Optimizer
 
@@ -17,7 +17,7 @@ Jobs = Callable[[Network], list[Callable[[], None]]]
 
 
 def compile_ahead(
-    architecture: DenseArchitecture, optimizer: Optimizer, jobs: Jobs
+    architecture: AnyArchitecture, optimizer: Optimizer, jobs: Jobs
 ) -> threading.Thread:
     """Has a thread compile what a network of `architecture` will need.
 

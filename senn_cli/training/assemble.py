@@ -19,11 +19,10 @@ from senn_cli.growth.build import make_policy
 from senn_cli.growth.dormant import make_dormant
 from senn_cli.growth.optimizer_state import require_known
 from senn_cli.growth.policy import Policy
-from senn_cli.nets.registry import initial_parameters, kind_named
+from senn_cli.nets.registry import kind_named
 from senn_cli.spec import Duration, Spec
 from senn_cli.spec.data import augmentation
 from senn_cli.spec.expansion import StandingSpec
-from senn_cli.spec.network import DenseNetSpec
 from senn_cli.spec.optimizer import NaturalGradientSpec
 from senn_cli.training.best import Watch
 from senn_cli.training.footprint import LARGEST_SPECTRUM
@@ -73,14 +72,18 @@ def assemble(
         n // batch,
         freezing=bool(spec.transfer.freeze),
     )
-    if isinstance(spec.network, DenseNetSpec):
-        optimizer = for_images(spec, optimizer, batch, n // batch)
     kind, platform = kind_named(spec.network.kind), jax.default_backend()
-    rule = kind.capacity_rule(spec, platform)
+    compute = kind.compute(spec)
+    optimizer = replace(
+        optimizer,
+        compute_dtype=jnp.bfloat16 if compute == "bfloat16" else None,
+        precision="tensorfloat32" if compute == "tf32" else None,
+    )
+    if kind.tracked:
+        optimizer = with_tracking(spec, optimizer, batch, n // batch)
     if network is None:
-        example = dataset.train.x.shape[1:]
-        architecture = kind.start(spec, example, dataset.outputs, platform)
-        params = initial_parameters(architecture, spec.seed)
+        architecture = kind.start(spec, dataset.train.x.shape[1:], dataset.outputs, platform)
+        params = kind.initial_parameters(architecture, spec.seed)
         start = new_network(architecture, params, optimizer)
     else:
         start = network(dataset, optimizer)
@@ -92,17 +95,14 @@ def assemble(
     augmented = augmentation(spec.data)
     if augmented:  # then the inputs' second moment over the data is not that of the batches
         optimizer = replace(optimizer, fixed_input_factor=False)
-    dense = isinstance(spec.network, DenseNetSpec)
-    one_by_one = kind_named(spec.network.kind).one_by_one
     run_steps = make_stepping(
-        dataset.task, optimizer, batch, augmented, ledger, one_by_one=one_by_one
+        dataset.task, optimizer, batch, augmented, ledger, one_by_one=kind.one_by_one
     )
     needs_spectrum = dataset.inputs <= LARGEST_SPECTRUM and (
-        optimizer.fixed_input_factor or (spec.grows and not dense)
+        optimizer.fixed_input_factor or (spec.grows and not kind.tracked)
     )
     policy: Policy
-    if isinstance(spec.network, DenseNetSpec) and spec.grows:
-        assert optimizer.tracking is not None
+    if spec.grows and optimizer.tracking is not None:
         policy = make_dormant(spec, optimizer.tracking, ledger)
     else:
         policy = make_policy(spec.expansion, dataset.task, optimizer.metric, ledger)
@@ -118,7 +118,7 @@ def assemble(
         optimizer=optimizer,
         policy=policy,
         timetable=timetable,
-        rule=rule,
+        rule=kind.capacity_rule(spec, platform),
         seed=spec.seed,
         ledger=ledger,
         run_steps=run_steps,
@@ -133,18 +133,17 @@ def assemble(
     return trainer
 
 
-def for_images(spec: Spec, optimizer: Optimizer, batch: int, per_epoch: int) -> Optimizer:
-    """The optimizer for a DenseNet: with tracked curvature where anything needs it."""
-    assert isinstance(spec.network, DenseNetSpec)
-    section, compute = spec.curvature, spec.network.compute
+def looks(spec: Spec) -> bool:
+    """Whether a run looks at the curvature beside its steps: where anything needs it."""
     natural = isinstance(spec.optimizer, NaturalGradientSpec)
-    optimizer = replace(
-        optimizer,
-        fixed_input_factor=False,
-        compute_dtype=jnp.bfloat16 if compute == "bfloat16" else None,
-        precision="tensorfloat32" if compute == "tf32" else None,
-    )
-    if not (natural or spec.grows):
+    return kind_named(spec.network.kind).tracked and (natural or spec.grows)
+
+
+def with_tracking(spec: Spec, optimizer: Optimizer, batch: int, per_epoch: int) -> Optimizer:
+    """The optimizer where curvature is tracked, if anything needs it."""
+    section, natural = spec.curvature, isinstance(spec.optimizer, NaturalGradientSpec)
+    optimizer = replace(optimizer, fixed_input_factor=False)
+    if not looks(spec):
         return optimizer
     damping = section.damping
     if damping is None:
@@ -174,8 +173,6 @@ def make_timetable(spec: Spec, per_epoch: int, stop: Duration | None = None) -> 
     def steps(time: Duration | None) -> int | None:
         return None if time is None else time.in_steps(per_epoch)
 
-    natural = isinstance(spec.optimizer, NaturalGradientSpec)
-    tracks = isinstance(spec.network, DenseNetSpec) and (natural or spec.grows)
     return Timetable(
         total=training.steps_of(per_epoch),
         minutes=training.minutes,
@@ -187,7 +184,7 @@ def make_timetable(spec: Spec, per_epoch: int, stop: Duration | None = None) -> 
         layer_every=0 if growth is None else steps(growth.depth.every) or 0,
         save=None if by_clock else steps(save),
         until=steps(stop),
-        track=spec.curvature.every.in_steps(per_epoch) if tracks else None,
+        track=spec.curvature.every.in_steps(per_epoch) if looks(spec) else None,
     )
 
 

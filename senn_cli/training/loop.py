@@ -10,14 +10,15 @@ import jax
 import numpy as np
 
 from senn_cli.curvature.kronecker import Spectrum
+from senn_cli.curvature.tracking import Tracked
 from senn_cli.data.dataset import Dataset
 from senn_cli.engine.arrays import Arrays, first_rows
 from senn_cli.engine.programs import Aborted, Ledger, Program
 from senn_cli.errors import DivergedError
-from senn_cli.growth.dormant import DormantChannels
-from senn_cli.growth.policy import NoGrowth, Policy
+from senn_cli.growth.policy import Policy
 from senn_cli.nets.architecture import CapacityRule
-from senn_cli.nets.densenet import DenseArchitecture
+from senn_cli.nets.kinds import known
+from senn_cli.nets.registry import kind_of
 from senn_cli.randomness import key_data
 from senn_cli.training.ahead import compile_ahead
 from senn_cli.training.best import Best, Watch
@@ -30,9 +31,6 @@ from senn_cli.training.snapshot import Moment
 from senn_cli.training.step import FAULTS, Keys, Progress, no_progress
 from senn_cli.training.stepping import RunSteps
 from senn_cli.training.timetable import Rate, Timetable
-
-SAMPLE, SAMPLE_IMAGES = 2048, 512
-"""Training examples on which what a pruning does to the loss is measured; of a DenseNet fewer."""
 
 
 @dataclass
@@ -73,8 +71,7 @@ class Trainer:
         )
         self.progress = jax.device_put(self.progress)
         self.track_key = jax.device_put(key_data(self.seed, "track"))
-        images = isinstance(self.network.architecture, DenseArchitecture)
-        self.sample = first_rows(self.train, SAMPLE_IMAGES if images else SAMPLE)
+        self.sample = first_rows(self.train, kind_of(self.network.architecture).sample)
         self.input_factor = self.input_spectrum if self.optimizer.fixed_input_factor else None
         self.best = self.best.watched_by(self.watch)
 
@@ -120,7 +117,7 @@ class Trainer:
             improved = table.evaluates(step) and self._report(step, observer)
             if table.tracks(step):
                 self._look()
-            if table.grows(step) and not isinstance(self.policy, NoGrowth):
+            if table.grows(step):
                 self.memory = replace(self.memory, pending=True)
             if improved:
                 observer.improved(self.moment)
@@ -180,12 +177,7 @@ class Trainer:
 
     def _prepare(self) -> None:
         """Compiles for the room that the next round will make, while training goes on."""
-        architecture = self.network.architecture
-        if not isinstance(architecture, DenseArchitecture):
-            return
-        policy, track = self.policy, self.track
-        assert isinstance(policy, DormantChannels) and track is not None
-        coming = policy.upcoming(architecture)
+        coming = self.policy.upcoming(self.network.architecture)
         if coming is None:
             return
 
@@ -194,18 +186,19 @@ class Trainer:
             count, limit, step = np.int32(0), np.float32(self.limit), np.int32(0)
             steps = (shape, state, self.progress, widths, self.train, self.keys)
             looks = (shape, state.curvature, state.params, widths)
+            measured = [data for data in (self.validation, self.sample) if data is not None]
             return [
                 self.run_steps.expect(*steps, self.input_factor, count, limit),
-                track.expect(*looks, self.train, self.track_key, step),
-                policy.expect(*looks),
                 *(
-                    self.evaluate.expect(shape, state.params, widths, data)
-                    for data in (self.validation, self.sample)
-                    if data is not None
+                    [self.track.expect(*looks, self.train, self.track_key, step)]
+                    if self.track
+                    else []
                 ),
+                *self.policy.expect(*looks),
+                *(self.evaluate.expect(shape, state.params, widths, data) for data in measured),
             ]
 
-        compile_ahead(coming, self.optimizer, jobs)
+        compile_ahead(known(coming), self.optimizer, jobs)
 
     @property
     def exhausted(self) -> bool:
@@ -278,19 +271,11 @@ class Trainer:
             "step": step,
             "epoch": step / self.timetable.per_epoch,
             "train_loss": float(progress.loss) / count,
-            "eta": float(progress.eta) / count,
+            **self._eta(step, float(progress.eta) / count),
             "learning_rate": float(self.optimizer.schedule(step)),
             "hidden": list(architecture.widths),
             "parameters": architecture.parameters,
         }
-        if isinstance(self.policy, DormantChannels) and self.optimizer.solver is None:
-            # The steps know no curvature then, and their g^T d is not eta.
-            state, shape = self.network.state, architecture.shape()
-            with self.ledger.phase("score"):
-                assert isinstance(shape, DenseArchitecture)
-                row["eta"] = self.policy.eta(
-                    shape, state.curvature, state.params, self.network.widths
-                )
         with self.ledger.phase("evaluate"):
             if self.validation is not None:
                 loss, value = self.measure(self.validation)
@@ -298,6 +283,24 @@ class Trainer:
         row["seconds"] = round(self.ledger.total(), 3)
         self.progress = jax.device_put(no_progress())
         return row
+
+    def _eta(self, step: int, decrement: float) -> dict[str, Any]:
+        """The score g^T F^-1 g of a row, where the curvature is known.
+
+        Args:
+          step: of the row.
+          decrement: g^T d over the steps since the last row, of their directions d: that is the
+            score where they are natural gradients.
+        """
+        if self.optimizer.solver is not None:
+            return {"eta": decrement}
+        network = self.network
+        shape, state = network.architecture.shape(), network.state
+        if not isinstance(state.curvature, Tracked):
+            return {}
+        with self.ledger.phase("score"):
+            eta = self.policy.eta(shape, state.curvature, state.params, network.widths)
+        return {} if eta is None else {"eta": eta, "eta_step": self.timetable.looked(step)}
 
     def _diverged(self, step: int) -> NoReturn:
         name = FAULTS[int(self.progress.fault)]

@@ -52,6 +52,10 @@ class Timetable:
         """Whether a look at the curvature is due after `step` steps; one precedes every round."""
         return self.track is not None and (step % self.track == 0 or self.grows(step))
 
+    def looked(self, step: int) -> int:
+        """The step of the last look before `step`; the first one precedes all steps."""
+        return next((at for at in range(step - 1, 0, -1) if self.tracks(at)), 0)
+
     def grows(self, step: int) -> bool:
         """Whether a growth round is due after `step` steps; none at the very end."""
         return (

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from senn_cli.errors import RunError, UsageError
-from senn_cli.report.record import checkpoint_steps, read_record, run_of
+from senn_cli.report.record import Record, checkpoint_steps, labels, read_record, run_of, scored
 from senn_cli.runs.holder import Holder
-from tests.handmade import added, checkpoint, event, row, run_directory
+from tests.handmade import added, checkpoint, event, record, row, run_directory
 
 
 @pytest.fixture
@@ -189,3 +189,64 @@ def test_looking_at_runs_takes_neither_jax_nor_pydantic() -> None:
     code = "import sys, senn_cli.report.overview; print({'jax', 'pydantic'} & set(sys.modules))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "set()\n"
+
+
+def named(path: str, name: str = "a", seed: int = 0) -> Record:
+    spec = {"name": name, "seed": seed, "network": {"hidden": [2]}}
+    return replace(record(metrics=[row(10, [2])]), path=Path(path), spec=spec)
+
+
+def test_names_are_as_short_as_they_can_be() -> None:
+    assert labels([named("/x/1", "a"), named("/x/2", "b")]) == ["a", "b"]
+    assert labels([named("/x/1", seed=1), named("/x/2", seed=2)]) == ["a, seed 1", "a, seed 2"]
+    assert labels([named("/x/1"), named("/x/2")]) == ["1", "2"]
+    assert labels([named("/x/r"), named("/y/r")]) == ["/x/r, step 10", "/y/r, step 10"]
+    assert labels([named("/x/r")]) == ["a"]
+
+
+def test_a_name_that_all_share_can_be_left_out() -> None:
+    several = [named("/x/1", seed=1), named("/x/2", seed=2)]
+    assert labels(several, seeds_alone=True) == ["seed 1", "seed 2"]
+    assert labels([named("/x/1")], seeds_alone=True) == ["a"]
+    assert labels([*several, named("/x/3", "b")], seeds_alone=True) == [
+        "a, seed 1", "a, seed 2", "b, seed 0",
+    ]  # fmt: skip
+
+
+GROWING = {"policy": "senn"}
+FIXED = {"policy": "none"}
+
+
+@pytest.mark.parametrize(
+    ("network", "optimizer", "expansion", "step", "known"),
+    [
+        ("mlp", "natural_gradient", GROWING, None, True),
+        ("densenet", "natural_gradient", FIXED, None, True),
+        ("mlp", "adam", GROWING, None, False),  # |g|^2 or the like
+        ("mlp", "sgd", FIXED, None, False),
+        ("densenet", "adam", FIXED, None, False),
+        ("densenet", "adam", GROWING, None, True),  # by what was tracked, without its step
+        ("some other", "adam", GROWING, None, False),
+        ("some other", "adam", GROWING, 3, True),
+    ],
+)
+def test_what_old_runs_call_eta_is_shown_where_it_is(
+    network: str, optimizer: str, expansion: dict[str, str], step: int | None, known: bool
+) -> None:
+    spec = {
+        "network": {"kind": network}, "optimizer": {"kind": optimizer}, "expansion": expansion,
+    }  # fmt: skip
+    written = {"step": 9, "eta": 0.5} | ({} if step is None else {"eta_step": step})
+    shown = scored(written, spec)
+    assert shown == (written if known else {"step": 9})
+
+
+def test_a_run_under_adam_of_a_former_version_shows_no_eta(tmp_path: Path) -> None:
+    path = run_directory(tmp_path / "r", metrics=[row(10, [2], eta=0.25)])
+    spec = (path / "spec.yaml").read_text()
+    (path / "spec.yaml").write_text(spec + "optimizer: {kind: adam}\n")
+    (found,) = read_record(path).metrics
+    assert "eta" not in found
+    (path / "spec.yaml").write_text(spec + "optimizer: {kind: natural_gradient}\n")
+    (found,) = read_record(path).metrics
+    assert found["eta"] == 0.25

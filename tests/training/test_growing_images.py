@@ -169,6 +169,7 @@ def test_rows_of_metrics_tell_the_score(reference: Reference) -> None:
     assert [row["step"] for row in found] == [12, 24]
     for row in found:
         assert math.isfinite(row["eta"]) and row["eta"] != 0
+        assert row["eta_step"] == row["step"] - 4  # a look every four steps, after the row of its
     assert found[-1]["hidden"] == reference.run.summary["hidden"]
 
 

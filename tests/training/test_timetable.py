@@ -54,6 +54,13 @@ def test_growth_rounds() -> None:
     assert not replace(free, total=90).grows(90), "what is added last could not be trained"
 
 
+def test_the_last_look_before_a_step() -> None:
+    table = replace(TABLE, track=20)  # and before every round: 30, 45, 60, 75
+    assert [table.looked(s) for s in (1, 20, 21, 30, 31, 40, 46, 80)] == [
+        0, 0, 20, 20, 30, 30, 45, 75,
+    ]  # fmt: skip
+
+
 @given(tables, st.integers(1, 9))
 def test_going_from_stop_to_stop_misses_nothing(table: Timetable, most: int) -> None:
     end = table.total or 60

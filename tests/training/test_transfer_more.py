@@ -257,9 +257,9 @@ def moved(
     spec = parse_spec(GROWS, overrides=overrides)
     optimizer = make_optimizer(spec.optimizer, "classification", 10, 5)
     if spec.grows or "transfer.curvature=keep" in overrides:
-        from senn_cli.training.assemble import for_images
+        from senn_cli.training.assemble import with_tracking
 
-        optimizer = for_images(spec, optimizer, 4, 1)
+        optimizer = with_tracking(spec, optimizer, 4, 1)
     architecture = DenseArchitecture((8, 8, channels), 5, LAYERS, bud)
     origin = drawn(architecture, spec.optimizer)
     if optimizer.tracking is not None:

@@ -14,10 +14,9 @@ from importlib import resources
 from string import Template
 from typing import Any
 
-from senn_cli.report.labels import labels
 from senn_cli.report.page.comparison import comparison
 from senn_cli.report.page.run import run_data
-from senn_cli.report.record import Record
+from senn_cli.report.record import Record, labels
 from senn_cli.runs.environment import senn_version
 from senn_cli.runs.jsonl import to_json
 

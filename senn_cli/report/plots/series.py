@@ -7,9 +7,8 @@ import math
 from collections.abc import Sequence
 
 from senn_cli.errors import RunError
-from senn_cli.report.labels import labels
 from senn_cli.report.plots.style import plain
-from senn_cli.report.record import Record
+from senn_cli.report.record import Record, labels
 
 
 def series(record: Record, key: str, by: str = "step") -> tuple[list[float], list[float]]:
