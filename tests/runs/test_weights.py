@@ -17,7 +17,7 @@ from senn_cli.errors import RunError
 from senn_cli.nets import kinds
 from senn_cli.nets.architecture import Layer
 from senn_cli.nets.densenet import DenseArchitecture
-from senn_cli.nets.kinds import AnyArchitecture
+from senn_cli.nets.features import Architecture
 from senn_cli.nets.mlp import MlpArchitecture, initial_parameters
 from senn_cli.runs.weights import ARCHITECTURE, load_weights, save_weights
 
@@ -178,9 +178,7 @@ def test_numbers_that_have_changed_are_told_by_their_checksum(copy: Path) -> Non
     [NETWORK, DenseArchitecture((4, 4, 1), 3, ((Layer(2, 2, "silu"), Layer(1, 1, "silu")),), 0)],
     ids=["mlp", "densenet"],
 )
-def test_weights_of_an_older_senn_have_no_checksums(
-    tmp_path: Path, network: AnyArchitecture
-) -> None:
+def test_weights_of_an_older_senn_have_no_checksums(tmp_path: Path, network: Architecture) -> None:
     import orbax.checkpoint as ocp
 
     params = kinds.initial_parameters(network, 3)

@@ -5,24 +5,36 @@ from __future__ import annotations
 from typing import Any
 
 import jax
+import numpy as np
 import pytest
 
+from senn_cli.cli.plan import memories, notes
 from senn_cli.data.registry import load_dataset
 from senn_cli.engine.programs import Ledger
+from senn_cli.nets.features import Architecture
 from senn_cli.spec import parse_spec
 from senn_cli.training import assemble
 from senn_cli.training.plan import Plan, make_plan
 
-BASE = """
+MLP = """
 data: {source: moons, train: 100, test: 50, validation: 20}
 network: {kind: mlp, hidden: [3, 5]}
 training: {epochs: 2.5, batch_size: 30}
 """
+DENSE = """
+data: {source: digits, subset: 50}
+network: {kind: densenet, blocks: [[4], [4]], bud: 4, capacity: {initial: 8}}
+training: {epochs: 1, batch_size: 10}
+"""
 
 
-def plan(*overrides: str) -> Plan:
-    spec = parse_spec(BASE, overrides=overrides)
+def plan(*overrides: str, base: str = MLP) -> Plan:
+    spec = parse_spec(base, overrides=overrides)
     return make_plan(spec, load_dataset(spec.data, spec.seed))
+
+
+def full(*overrides: str, base: str = MLP) -> Architecture:
+    return plan(*overrides, base=base).full
 
 
 def test_the_length_of_the_run() -> None:
@@ -36,33 +48,39 @@ def test_the_length_of_the_run() -> None:
 
 
 @pytest.mark.parametrize(
-    "overrides",
+    ("base", "overrides"),
     [
-        (),
-        ("optimizer.momentum=0.9", "network.activation=tanh"),
-        ("optimizer=adam", "expansion.policy=none"),
-        ("optimizer=sgd", "network.hidden=[]"),
-        ("optimizer.fixed_input_factor=false", "expansion.policy=none"),
-        ("optimizer.solver=cg", "network.capacity.initial=[3, 6]"),
+        (MLP, ()),
+        (MLP, ("optimizer.momentum=0.9", "network.activation=tanh")),
+        (MLP, ("optimizer=adam", "expansion.policy=none")),
+        (MLP, ("optimizer=sgd", "network.hidden=[]")),
+        (MLP, ("optimizer.fixed_input_factor=false", "expansion.policy=none")),
+        (MLP, ("optimizer.solver=cg", "network.capacity.initial=[3, 6]")),
+        (DENSE, ()),
+        (DENSE, ("optimizer.momentum=0.9", "expansion.depth=false")),
+        (DENSE, ("optimizer=adam",)),
+        (DENSE, ("optimizer=sgd", "expansion.policy=none")),
     ],
 )
-def test_memory_is_that_of_the_real_arrays(overrides: tuple[str, ...]) -> None:
-    spec = parse_spec(BASE, overrides=overrides)
+def test_memory_is_that_of_the_real_arrays(base: str, overrides: tuple[str, ...]) -> None:
+    spec = parse_spec(base, overrides=overrides)
     dataset = load_dataset(spec.data, spec.seed)
     found = make_plan(spec, dataset)
     trainer = assemble.assemble(spec, dataset, Ledger())
     state = trainer.network.state
 
     def size(tree: Any) -> int:
-        # Counters of a few bytes are not counted.
-        return sum(leaf.nbytes for leaf in jax.tree.leaves(tree) if leaf.ndim > 0)
+        return sum(leaf.nbytes for leaf in jax.tree.leaves(tree))
 
+    # Counters of a few bytes are not counted.
+    curvature = [a for a in jax.tree.leaves(state.curvature) if a.ndim > 1 and a.dtype != np.int32]
+    moments = [a for a in jax.tree.leaves(state.optimizer) if a.ndim > 0]
     assert found.start == trainer.network.architecture
     assert found.batch * trainer.timetable.per_epoch <= len(dataset.train)
     assert found.steps == trainer.timetable.total
     assert found.memory.parameters == size(state.params)
-    assert found.memory.optimizer == size(state.optimizer)
-    assert found.memory.curvature == size((state.curvature, trainer.input_spectrum))
+    assert found.memory.optimizer == size(moments)
+    assert found.memory.curvature == size((curvature, trainer.input_spectrum))
     parts = [trainer.train, trainer.validation]
     assert found.memory.data == size([(part.x, part.y) for part in parts if part is not None])
 
@@ -104,3 +122,57 @@ def test_activations_and_growth_by_hand() -> None:
 def test_the_device_decides_on_automatic_capacities() -> None:
     assert plan("device=gpu").start.capacities == (64, 64)
     assert plan("device=cpu").start.capacities == (8, 8)
+
+
+def test_without_limits_nothing_is_promised_of_a_densenet() -> None:
+    assert full("expansion.depth.per_block=null", base=DENSE) == plan(base=DENSE).start
+    assert full(base=DENSE) == plan(base=DENSE).start  # widths have no limit
+    assert full("expansion=none", base=DENSE).widths == (4, 4)
+
+
+def test_max_hidden_and_max_width_limit_a_densenet() -> None:
+    found = full("expansion={max_hidden: 20, depth: false, width: {max_width: 16}}", base=DENSE)
+    # Twelve more channels, in the block with the larger images, whose room then is no more than 16.
+    assert found.widths == (16, 4)
+    assert found.capacities == (16, 8)
+    grown = plan("expansion={max_hidden: 20, depth: false, width: {max_width: 16}}", base=DENSE)
+    assert grown.full_memory.total > grown.memory.total
+    assert grown.full_memory.growth > grown.memory.growth > 0
+
+
+def test_per_block_limits_a_densenet() -> None:
+    found = full("expansion={depth: {per_block: 3}, width: {max_width: 6}}", base=DENSE)
+    assert [len(block) for block in found.blocks] == [3, 3]
+    assert found.widths == (6,) * 6
+    # Six layers of four channels, and sixteen channels more in one of them.
+    found = full("expansion={depth: {per_block: 3}, max_hidden: 40}", base=DENSE)
+    assert sum(found.widths) == 40
+    assert len(found.hidden) in (2, 6)
+    fixed = full("expansion={depth: {max_layers: 3}, width: false}", base=DENSE)
+    assert fixed.widths == (4, 4, 4)
+
+
+def test_what_a_look_needs_by_hand() -> None:
+    found = plan(
+        "network={kind: densenet, blocks: [[2]], capacity: {initial: 4}}",
+        "expansion.depth=false",
+        "curvature={samples: 10, stride: 2}",
+        base=DENSE,
+    )
+    # 64 positions of 1 channel read and 4 yielded, which are told twice; 4 read by the head, 10
+    # yielded and told.
+    passes = 10 * (64 * (1 + 3 * 4) + (4 + 3 * 10))
+    patches = 10 * 16 * 9
+    # Of the convolution (9 rows, 4 columns) and the head (5 rows, 10 columns), for look and score.
+    kept = 2 * (9**2 + 4**2 + 9 * 4) + 2 * (5**2 + 10**2 + 5 * 10)
+    assert found.memory.growth == 4 * (passes + patches + kept)
+    assert plan("expansion.policy=none", base=DENSE).memory.growth == 0
+
+
+def test_growth_is_a_row_of_the_dry_run() -> None:
+    spec = parse_spec(DENSE, overrides=["expansion={depth: {per_block: 2}, width: {max_width: 6}}"])
+    found = plan("expansion={depth: {per_block: 2}, width: {max_width: 6}}", base=DENSE)
+    assert "a look at the curvature, and the scores" in [row[0] for row in memories(found)]
+    assert notes(spec, found)[1] == (
+        "Full capacity: 6-8-6-8 hidden channels, all that the limits of width and depth allow."
+    )

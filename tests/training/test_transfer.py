@@ -23,8 +23,9 @@ from senn_cli.data.dataset import Dataset, Part
 from senn_cli.errors import RunError, SpecError, UsageError
 from senn_cli.nets.architecture import Layer
 from senn_cli.nets.densenet import DenseArchitecture
-from senn_cli.nets.kinds import AnyArchitecture, initial_parameters
+from senn_cli.nets.features import Architecture
 from senn_cli.nets.mlp import MlpArchitecture
+from senn_cli.nets.registry import initial_parameters
 from senn_cli.runs.checkpoints import CheckpointStore
 from senn_cli.runs.keep import KeepRules
 from senn_cli.runs.weights import load_weights, save_weights
@@ -490,7 +491,7 @@ def images(part: Part, outputs: int) -> Dataset:
     return Dataset("made", "classification", part, None, part, names, zero, one, zero, one)
 
 
-def drawn(architecture: AnyArchitecture, spec: Any, seed: int = 0) -> Origin:
+def drawn(architecture: Architecture, spec: Any, seed: int = 0) -> Origin:
     """An origin with random numbers in every array that a run with this optimizer has."""
     optimizer = make_optimizer(spec, "classification", 10, 5)
     network = new_network(architecture, initial_parameters(architecture, 0), optimizer)

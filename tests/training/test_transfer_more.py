@@ -18,8 +18,8 @@ from senn_cli.errors import RunError, SennError, UsageError
 from senn_cli.growth.edits import PruneNeuron
 from senn_cli.nets.architecture import CapacityRule, Layer
 from senn_cli.nets.densenet import DenseArchitecture
-from senn_cli.nets.kinds import initial_parameters
 from senn_cli.nets.mlp import MlpArchitecture
+from senn_cli.nets.registry import initial_parameters
 from senn_cli.runs.weights import load_weights, save_weights
 from senn_cli.spec import parse_spec
 from senn_cli.training.destination import adopted, frozen_entries

@@ -12,8 +12,9 @@ from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.data.registry import load_dataset
 from senn_cli.nets.architecture import Layer
 from senn_cli.nets.densenet import DenseArchitecture, Pool
-from senn_cli.nets.kinds import AnyArchitecture, initial_parameters
+from senn_cli.nets.features import Architecture
 from senn_cli.nets.mlp import MlpArchitecture
+from senn_cli.nets.registry import initial_parameters
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.weights import save_weights
 from senn_cli.spec import dump_spec, parse_spec
@@ -39,7 +40,7 @@ def made_run(
     text = f"name: made\ndata: {data}\nnetwork: {{kind: mlp, hidden: {list(hidden)}}}\n"
     spec = parse_spec(text, base_dir=path.parent)
     dataset = load_dataset(spec.data, spec.seed)
-    architecture: AnyArchitecture
+    architecture: Architecture
     if blocks:
         height, width, *rest = dataset.train.x.shape[1:]
         image = (height, width, rest[0] if rest else 1)
