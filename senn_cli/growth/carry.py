@@ -1,160 +1,288 @@
-"""Carrying an optimizer's and the curvature's state through an edit."""
+"""Carrying a whole training state through an edit: on the host, in NumPy."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
 
+from senn_cli.curvature import tracked
 from senn_cli.curvature.kfac import KfacState
-from senn_cli.growth.edits import AddNeurons, Edit, InsertLayer, PruneNeuron
-from senn_cli.growth.optimizer_state import Kind, moved
-from senn_cli.growth.surgery import (
-    Tree,
-    edit_moments,
-    homogeneous,
-    joined,
-    renumbered,
-    swap_out,
+from senn_cli.curvature.tracked import TrackSettings
+from senn_cli.curvature.tracking import Tracked
+from senn_cli.growth import dormant_score
+from senn_cli.growth.carry_curvature import kfac_carried, tracked_carried
+from senn_cli.growth.edits import (
+    Activate,
+    AddUnits,
+    Edit,
+    Enlarge,
+    InsertLayer,
+    PromoteBud,
+    Redraw,
+    RemoveUnit,
+    SplitUnit,
+    edit_architecture,
+    inserted_at,
 )
-from senn_cli.nets.mlp import MlpArchitecture
+from senn_cli.growth.insertion import Insertion, receiver
+from senn_cli.growth.lineage import NEW, Lineage, lineage, moved, origin, taken, trained
+from senn_cli.growth.optimizer_state import Kind
+from senn_cli.growth.optimizer_state import moved as optimizer_moved
+from senn_cli.nets.activation import IDENTITY
+from senn_cli.nets.draws import draw_units
+from senn_cli.nets.features import (
+    Architecture,
+    ArrayTree,
+    Map,
+    feature_named,
+    hidden_feature,
+    joined,
+    map_named,
+    readers,
+    row_mask,
+    split,
+    standing,
+    used_units,
+    writer,
+)
+
+A = TypeVar("A", bound=Architecture)
 
 
-def edit_optimizer(
-    state: Any, architecture: MlpArchitecture, edit: Edit, after: MlpArchitecture, *, natural: bool
-) -> Any:
-    """Optax's state (NumPy leaves) after `edit`; see `optimizer_state.moved`.
+def carried(
+    state: Any,
+    architecture: A,
+    edit: Edit,
+    *,
+    natural: bool,
+    settings: TrackSettings | None = None,
+) -> tuple[Any, A]:
+    """A training state (NumPy leaves) and the architecture after `edit`.
 
     Args:
-      natural: whether the momentum is one of natural gradients.
+      natural: whether an optimizer's momentum is one of natural gradients.
+      settings: of the tracking; with them, a removal without a compensation gets the best one by
+        the tracked factors.
 
     Raises:
-      UsageError: a state that nothing is known of.
+      UsageError: a state of the optimizer that nothing is known of.
     """
+    curvature = state.curvature
+    if (
+        isinstance(edit, RemoveUnit)
+        and edit.compensation is None
+        and isinstance(curvature, Tracked)
+        and settings is not None
+    ):
+        found = compensations(settings, curvature, architecture, edit)
+        edit = replace(edit, compensation=found)
+    after, lines = edit_architecture(architecture, edit), lineage(architecture, edit)
 
-    def change(tree: Tree, kind: Kind) -> Tree:
-        return edit_moments(tree, architecture, edit, after, kind)
+    def change(tree: ArrayTree, kind: Kind) -> ArrayTree:
+        return edit_moments(tree, architecture, edit, kind, after, lines)
 
-    return moved(state, change, natural=natural)
-
-
-def _square(matrix: np.ndarray, size: int) -> np.ndarray:
-    """A factor (n, n), or one a neuron (n, 3, 3), padded with zeros to `size` rows."""
-    extra = size - matrix.shape[0]
-    room = ((0, extra), (0, 0), (0, 0)) if matrix.ndim == 3 else ((0, extra), (0, extra))
-    return np.pad(matrix, room)
-
-
-def _room_for(factors: Tree, after: MlpArchitecture) -> Tree:
-    result: Tree = {}
-    for name, leaves in factors.items():
-        n_in, n_out = after.map_capacity(int(name.rsplit("_", 1)[1]))
-        result[name] = {
-            symbol: _square(m, 1 + n_in if symbol.startswith("a") else n_out)
-            for symbol, m in leaves.items()
-        }
-    return result
+    if isinstance(curvature, KfacState):
+        curvature = kfac_carried(curvature, state.params, architecture, edit, after, lines)
+    elif isinstance(curvature, Tracked):
+        curvature = tracked_carried(curvature, state.params, architecture, edit, after, lines)
+    state = state._replace(
+        params=edit_parameters(state.params, architecture, edit, after, lines),
+        optimizer=optimizer_moved(state.optimizer, change, natural=natural),
+        curvature=curvature,
+    )
+    return state, after
 
 
-def edit_curvature(
-    state: KfacState | None,
-    params: Tree,
-    architecture: MlpArchitecture,
+def compensations(
+    settings: TrackSettings, state: Tracked, architecture: Architecture, edit: RemoveUnit
+) -> dict[str, np.ndarray]:
+    """How the maps that read a unit stand in for it, by their tracked factors."""
+    used, found = used_units(architecture), {}
+    feature = hidden_feature(architecture, edit.layer).name
+    for m in standing(architecture):
+        for source in m.reads(feature):
+            moment = np.asarray(tracked.consistent(settings, state.factors.maps[m.name].a))
+            rows = m.groups(source)[edit.unit]
+            found[m.name] = dormant_score.compensation(moment, row_mask(m, used), rows)
+    return found
+
+
+def edit_parameters(
+    params: ArrayTree,
+    architecture: A,
     edit: Edit,
-    after: MlpArchitecture,
-) -> KfacState | None:
-    """KFAC's state (NumPy leaves) after `edit`; its inverses are made anew at the next step.
-
-    Old entries stay. A new neuron's row of A follows from measured second moments; its row of S and
-    its 3 x 3 block are zero, as its gradients are while its output weights are zero. An inserted
-    layer's factors follow from the old ones by the change of coordinates; only its 3 x 3 blocks
-    are unknown and start from the next batch.
+    after: A | None = None,
+    lines: Lineage | None = None,
+) -> ArrayTree:
+    """Parameters (NumPy) after `edit`, which compute what `params` compute.
 
     Args:
-      params: the parameters before the edit.
+      after, lines: `edit_architecture` and `lineage`, where they are known already.
     """
-    if state is None:
-        return None
-    stale = np.ones((), bool)
-    ages = dict(state.ages)
-    if isinstance(edit, InsertLayer):
-        factors, ages = _insert_factors(state, params, architecture, edit)
-        return KfacState(state.seen, ages, stale, _room_for(factors, after))
-    factors = _room_for(state.factors, after)
-    if isinstance(edit, AddNeurons) and edit.moments is not None:
-        reads = factors[f"map_{edit.layer + 1}"]
-        reads["a"] = extended(reads["a"], edit.moments, edit.weights.shape[1])
-    if isinstance(edit, PruneNeuron):
-        last = architecture.hidden[edit.layer].width - 1
-        feeds, reads = factors[f"map_{edit.layer}"], factors[f"map_{edit.layer + 1}"]
-        for axis in (0, 1):
-            feeds["s"] = swap_out(feeds["s"], axis, edit.neuron, last)
-            reads["a"] = swap_out(reads["a"], axis, 1 + edit.neuron, 1 + last)
-        if (block := factors.get(f"activation_{edit.layer}")) is not None:
-            block["c"] = swap_out(block["c"], 0, edit.neuron, last)
-    return KfacState(state.seen, ages, stale, factors)
-
-
-def extended(a: np.ndarray, moments: np.ndarray, k: int) -> np.ndarray:
-    """The factor A with the rows of `k` new neurons, by what a sample says of them.
-
-    A is an average over batches, `moments` (c + k, c + k) come from another sample, so that copying
-    the new rows could make A indefinite. The sample is asked for the new neurons' regression on the
-    c old ones, B = M_cc^-1 M_cp, and for what that leaves; with the old block of A they give
-    A_cp = A_cc B and A_pp = B^T A_cc B + (M_pp - M_pc B), positive semi-definite whatever A_cc. On
-    the sample that A was measured on, this is A itself.
-    """
-    c = moments.shape[0] - k
-    m, old = moments.astype(np.float64), a[:c, :c].astype(np.float64)
-    b = np.linalg.lstsq(m[:c, :c], m[:c, c:], rcond=1e-6)[0]
-    rest = m[c:, c:] - m[c:, :c] @ b
-    values, vectors = np.linalg.eigh((rest + rest.T) / 2)
-    rest = (vectors * np.maximum(values, 0.0)) @ vectors.T
-    result = a.copy()
-    result[:c, c : c + k] = old @ b
-    result[c : c + k, :c] = (old @ b).T
-    result[c : c + k, c : c + k] = b.T @ old @ b + rest
+    after = edit_architecture(architecture, edit) if after is None else after
+    lines = lineage(architecture, edit) if lines is None else lines
+    if isinstance(edit, RemoveUnit) and edit.compensation is not None:
+        params = _compensated(params, architecture, edit, edit.compensation)
+    result = moved(params, architecture, after, lines)
+    if isinstance(edit, Enlarge | PromoteBud):
+        for m in after.maps:
+            if m.target.spare == "dormant":
+                where = np.flatnonzero(lines[m.target.name].units == NEW)
+                _draw(result, after, m, where, edit)
+    elif isinstance(edit, Redraw):
+        for m in after.maps:
+            if (units := edit.units.get(m.target.name)) is not None:
+                _draw(result, after, m, np.array([u for u in units if u >= m.target.width]), edit)
+    elif isinstance(edit, InsertLayer):
+        new = Insertion(architecture, after, edit)
+        for m, matrix in zip(
+            (new.first, new.second), new.weights(params, "vector", identity=True), strict=True
+        ):
+            result[m.name] = split(m, matrix)
+        coefficients = result[str(new.first.target.coefficients)]["coefficients"]
+        coefficients[:, : edit.weights.shape[1]] = np.array(IDENTITY)[:, None]
+    elif isinstance(edit, Activate | RemoveUnit):
+        # What comes into use, or leaves it, is read by nobody.
+        width, count = architecture.hidden[edit.layer].width, after.hidden[edit.layer].width
+        for m, source in readers(after, hidden_feature(after, edit.layer).name):
+            matrix = joined(m, result[m.name]).copy()
+            matrix[m.groups(source)[min(width, count) : max(width, count)]] = 0
+            result[m.name] = split(m, matrix)
+    elif isinstance(edit, AddUnits | SplitUnit):
+        _add(result, architecture, after, edit)
     return result
 
 
-def _insert_factors(
-    state: KfacState, params: Tree, architecture: MlpArchitecture, edit: InsertLayer
-) -> tuple[Tree, dict[str, Any]]:
-    n_in, n_out = architecture.map_width(edit.map)
-    old = state.factors[f"map_{edit.map}"]
-    dtype = old["a"].dtype
-    a = old["a"][: 1 + n_in, : 1 + n_in].astype(np.float64)
-    s = old["s"][:n_out, :n_out].astype(np.float64)
-    q = homogeneous(edit.weights)
-    inverse = np.linalg.inv(q)
-    weights = joined(params[f"map_{edit.map}"], n_in, n_out).astype(np.float64)
-    if edit.side == "inputs":
-        # Pre-activations z_q = [1, h] Q: their second moments are Q^T A Q; the gradient with
-        # respect to them is that of the old map, pulled back through W_q^-1 W.
-        second_kernel = (inverse @ weights)[1:]
-        s_first = second_kernel @ s @ second_kernel.T
-        a_second = q.T @ a @ q
-    else:
-        # z_q = z W_q + b with z = [1, h] W; the gradient is pulled back through W_q^-1.
-        back = inverse[1:, 1:]
-        s_first = back @ s @ back.T
-        lifted = homogeneous(weights) @ q
-        a_second = lifted.T @ a @ lifted
-    factors, ages = renumbered(state.factors, edit.map), renumbered(state.ages, edit.map)
+def _draw(
+    params: ArrayTree,
+    architecture: Architecture,
+    m: Map,
+    where: np.ndarray,
+    edit: Enlarge | PromoteBud | Redraw,
+) -> None:
+    """New input weights for the units `where` of what `m` yields, in place."""
+    if len(where) == 0:
+        return
+    drawn = draw_units(m, used_units(architecture), where, edit.seed, edit.name, edit.step)
+    matrix = joined(m, params[m.name]).copy()
+    matrix[:, where] = drawn.weights
+    params[m.name] = split(m, matrix)
+    if drawn.coefficients is not None and m.target.coefficients is not None:
+        coefficients = params[m.target.coefficients]["coefficients"].copy()
+        coefficients[:, where] = drawn.coefficients
+        params[m.target.coefficients] = {"coefficients": coefficients}
 
-    def entry(a: np.ndarray, s: np.ndarray) -> dict[str, np.ndarray]:
-        return {
-            "a": a.astype(dtype),
-            "s": s.astype(dtype),
-            "a_inverse": np.zeros_like(a, dtype),
-            "s_inverse": np.zeros_like(s, dtype),
-        }
 
-    factors[f"map_{edit.map}"] = entry(a, s_first)
-    factors[f"map_{edit.map + 1}"] = entry(a_second, s)
-    blocks = np.zeros((edit.weights.shape[1], 3, 3), dtype)
-    factors[f"activation_{edit.map}"] = {"c": blocks, "c_inverse": blocks.copy()}
-    age = state.ages[f"map_{edit.map}"]
-    ages[f"map_{edit.map}"] = ages[f"map_{edit.map + 1}"] = age
-    ages[f"activation_{edit.map}"] = np.zeros((), np.int32)
-    return factors, ages
+def _add(
+    params: ArrayTree, architecture: Architecture, after: Architecture, edit: AddUnits | SplitUnit
+) -> None:
+    """The weights that new units bring, in place."""
+    feature, width = hidden_feature(after, edit.layer), architecture.hidden[edit.layer].width
+    new, m = slice(width, width + edit.count), writer(after, feature.name)
+    matrix = joined(m, params[m.name]).copy()
+    if isinstance(edit, SplitUnit):
+        if edit.offsets is not None:
+            columns = [edit.unit, *range(width, width + edit.count)]
+            matrix[: len(edit.offsets), columns] += edit.offsets.astype(matrix.dtype)
+            params[m.name] = split(m, matrix)
+        return
+    matrix[: len(edit.incoming), new] = edit.incoming
+    params[m.name] = split(m, matrix)
+    if edit.coefficients is not None:
+        coefficients = params[str(feature.coefficients)]["coefficients"].copy()
+        coefficients[:, new] = edit.coefficients
+        params[str(feature.coefficients)] = {"coefficients": coefficients}
+    for name, weights in (edit.outgoing or {}).items():
+        reader = map_named(after, name)
+        (source,) = reader.reads(feature.name)
+        matrix = joined(reader, params[name]).copy()
+        matrix[reader.groups(source)[new], : weights.shape[2]] = weights
+        params[name] = split(reader, matrix)
+
+
+def _compensated(
+    params: ArrayTree,
+    architecture: Architecture,
+    edit: RemoveUnit,
+    compensation: Mapping[str, np.ndarray],
+) -> ArrayTree:
+    """The parameters with other units standing in for the one that goes."""
+    result = dict(params)
+    for m, source in readers(architecture, hidden_feature(architecture, edit.layer).name):
+        if m.name in compensation:
+            share, rows = compensation[m.name], m.groups(source)[edit.unit]
+            share = np.pad(share, ((0, m.rows - len(share)), (0, 0)))
+            matrix = dormant_score.compensated(joined(m, params[m.name]), share, rows)
+            result[m.name] = split(m, matrix)
+    return result
+
+
+def edit_moments(
+    tree: ArrayTree,
+    architecture: A,
+    edit: Edit,
+    kind: Kind,
+    after: A | None = None,
+    lines: Lineage | None = None,
+) -> ArrayTree:
+    """A tree of the parameters' shape within an optimizer's state, after `edit`.
+
+    What belongs to weights that are trained before and after stays. Weights that come into training
+    start at zero, as at the beginning; but a mean of squared gradients (`square`, Adam's) at the
+    mean over the trained weights of their map: from zero, long after Adam's bias correction has
+    faded, the first steps of new weights would be 3 times too long. A new layer takes that of the
+    map that it was put into. What is not trained is zero.
+    """
+    after = edit_architecture(architecture, edit) if after is None else after
+    lines = lineage(architecture, edit) if lines is None else lines
+    place = inserted_at(edit)
+    behind = None if place is None else receiver(architecture, place)
+    result = moved(tree, architecture, after, lines, kind)
+    for m in after.maps:
+        found, level = origin(architecture, lines, m), 0.0
+        here = found.before
+        was = np.zeros(m.size, bool)
+        if here is not None:
+            was = taken(taken(trained(architecture, here), found.rows, 0), found.columns, 1)
+        if kind == "square":
+            own = here is not None and here.target.role != "bud"
+            level = _level(tree, architecture, here if own else behind)
+        matrix = joined(m, result[m.name])
+        result[m.name] = split(m, _settled(matrix, was, trained(after, m), level))
+        if (name := m.target.coefficients) is None:
+            continue
+        before = lines[m.target.name].before
+        old = None if before is None else feature_named(architecture, before)
+        known = np.zeros(m.columns, bool)
+        if old is not None and old.coefficients is not None:
+            known = taken(np.arange(old.capacity) < old.width, found.columns, 0)
+            if kind == "square" and old.width:
+                values = tree[old.coefficients]["coefficients"][:, : old.width]
+                level = float(values.mean(dtype=np.float64))
+        now = np.arange(m.columns) < m.target.width
+        coefficients = _settled(result[name]["coefficients"], known, now, level)
+        result[name] = {"coefficients": coefficients}
+    if isinstance(edit, InsertLayer) and kind != "square":
+        new = Insertion(architecture, after, edit)
+        for m, matrix in zip(
+            (new.first, new.second), new.weights(tree, kind, identity=False), strict=True
+        ):
+            result[m.name] = split(m, matrix)
+    return result
+
+
+def _settled(array: np.ndarray, was: np.ndarray, now: np.ndarray, level: float) -> np.ndarray:
+    """`array` where weights stay in training, `level` where they come into it, zero elsewhere."""
+    array = np.where(was, array, np.asarray(level, array.dtype))
+    return np.where(now, array, np.zeros_like(array))
+
+
+def _level(tree: ArrayTree, architecture: Architecture, m: Map | None) -> float:
+    """The mean over the trained weights of `m`."""
+    if m is None:
+        return 0.0
+    values = joined(m, tree[m.name])[trained(architecture, m)]
+    return float(values.mean(dtype=np.float64)) if len(values) else 0.0

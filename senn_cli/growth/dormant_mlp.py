@@ -21,14 +21,14 @@ import numpy as np
 from senn_cli.curvature.kronecker import SMALLEST
 from senn_cli.engine.arrays import examples
 from senn_cli.growth.compiled import Compiled, Sample
-from senn_cli.growth.edits import AddNeurons
+from senn_cli.growth.edits import AddUnits
 from senn_cli.growth.objective import Neurons
 from senn_cli.growth.policy import Candidate, Decision, Policy, Round, Site, View
 from senn_cli.growth.reader import Reader, make_reader
 from senn_cli.growth.removal import Bar, prunings
 from senn_cli.growth.settings import SennSettings
 from senn_cli.growth.standing import Dice, StandingSettings, standing
-from senn_cli.growth.surgery import joined
+from senn_cli.nets.features import joined
 from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.randomness import numpy_generator
 
@@ -123,7 +123,7 @@ class _DormantRound:
             np.concatenate([used, np.asarray(proposed)], axis=1),
             np.asarray(sample.g[layer + 1])[:, :outputs],
             np.asarray(sample.s[layer + 1])[:outputs, :outputs],
-            joined(linear, width, outputs),
+            joined(architecture.maps[layer + 1], linear)[: 1 + width, :outputs],
             self.compiled.shares,
         )
 
@@ -211,7 +211,7 @@ class _DormantRound:
         settings = self.settings
         return settings.width is not None and settings.allows(self.now, _wider(self.now, layer))
 
-    def _accept(self, chosen: Candidate) -> AddNeurons:
+    def _accept(self, chosen: Candidate) -> AddUnits:
         """Takes a proposal into use and scores the rest anew: the residual gradient is smaller."""
         layer = chosen.site.index
         place = next(i for i, c in enumerate(self.candidates[layer]) if c is chosen)
@@ -227,15 +227,15 @@ class _DormantRound:
         self.candidates = self._score()
         reader = self.readers[layer]
         rational = self.now.hidden[layer].activation == "rational"
-        return AddNeurons(
+        return AddUnits(
             layer=layer,
-            weights=np.pad(weights, (0, 1 + n_in - len(weights)))[:, None],
+            incoming=np.pad(weights, (0, 1 + n_in - len(weights)))[:, None],
             coefficients=coefficients[:, None] if rational else None,
             moments=reader.a[: reader.used, : reader.used].astype(np.float32),
         )
 
     def _decision(
-        self, edit: AddNeurons | None, reason: str, candidates: list[Candidate]
+        self, edit: AddUnits | None, reason: str, candidates: list[Candidate]
     ) -> Decision:
         started, self.started = self.started, time.perf_counter()
         return Decision(

@@ -7,15 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from senn_cli.growth.conv_edits import (
-    ActivateChannels,
-    EnlargeChannels,
-    PromoteBud,
-    PruneChannel,
-    RedrawChannels,
-)
 from senn_cli.growth.dormant_images import ImageScores
 from senn_cli.growth.dormant_settings import DormantSettings
+from senn_cli.growth.edits import Activate, Enlarge, PromoteBud, Redraw, RemoveUnit
 from senn_cli.growth.policy import Candidate, Decision, Place, View
 from senn_cli.growth.standing import within
 from senn_cli.nets.densenet import DenseArchitecture
@@ -72,13 +66,14 @@ class DormantRound:
             if index != but:
                 bud = self.before.bud
                 self.fresh_buds[index] = self._drawn(f"redraw bud {index}", p, bud)
-        layers = tuple(tuple(map(int, np.flatnonzero(f))) for f in self.fresh)
-        buds = tuple(tuple(map(int, np.flatnonzero(f))) for f in self.fresh_buds)
-        if any(layers) or any(buds):
-            yield Decision(
-                RedrawChannels(layers, buds, self.view.seed, self.view.step),
-                reason="other proposals",
-            )
+        chosen = {}
+        for feature in self.before.features:
+            if feature.grows:
+                fresh = self.fresh if feature.role == "hidden" else self.fresh_buds
+                chosen[feature.name] = tuple(map(int, np.flatnonzero(fresh[feature.index])))
+        if any(chosen.values()):
+            edit = Redraw(chosen, self.view.seed, self.view.step)
+            yield Decision(edit, reason="other proposals")
 
     def _passes(self, gain: np.ndarray, error: np.ndarray) -> np.ndarray:
         return (gain > self.least) & (gain > self.settings.noise * error)
@@ -90,7 +85,7 @@ class DormantRound:
             if new.capacity > old.capacity:
                 self.architecture = self.architecture.with_layer(index, capacity=new.capacity)
                 reason = f"{old.width} of {old.capacity} channels are in use"
-                edit = EnlargeChannels(index, new.capacity, self.view.seed, self.view.step)
+                edit = Enlarge(index, new.capacity, self.view.seed, self.view.step)
                 yield Decision(edit, reason)
 
     def _activations(self) -> Iterator[Decision]:
@@ -117,7 +112,7 @@ class DormantRound:
             place = self._place(index)
             candidate = self._candidate(place, float(gains.mean()), float(gains.sum()), True)
             reason = f"mean score {gains.mean():.3g} > tau eta or alpha = {self.least:.3g}"
-            edit = ActivateChannels(index, tuple(channels))
+            edit = Activate(index, tuple(channels))
             yield self._decision(edit, reason, (candidate, *self._ranked(place)))
 
     def _prunings(self) -> Iterator[Decision]:
@@ -146,7 +141,7 @@ class DormantRound:
             pruned += 1
             self.architecture = self.architecture.with_layer(index, width=width)
             yield self._decision(
-                PruneChannel(index, channel),
+                RemoveUnit(index, channel),
                 f"removal cost {cost:.3g} < tau eta or alpha = {self.least:.3g}",
                 (self._candidate(self._place(index), cost, cost, True),),
                 change=float(self.scores.changes[index][channel]),

@@ -16,7 +16,6 @@ import jax
 
 from senn_cli.curvature.tracking import Tracked
 from senn_cli.engine.arrays import Arrays
-from senn_cli.growth.conv_edits import ConvEdit
 from senn_cli.growth.edits import Edit
 from senn_cli.nets.features import Architecture
 from senn_cli.nets.mlp import MlpArchitecture
@@ -134,7 +133,7 @@ class Decision:
       seconds: how long finding and scoring took.
     """
 
-    edit: Edit | ConvEdit | None
+    edit: Edit | None
     reason: str
     candidates: tuple[Candidate, ...] = ()
     threshold: float | None = None

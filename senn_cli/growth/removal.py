@@ -26,7 +26,7 @@ import numpy as np
 
 from senn_cli.curvature.kronecker import SMALLEST
 from senn_cli.growth.dormant_score import compensation
-from senn_cli.growth.edits import PruneNeuron
+from senn_cli.growth.edits import RemoveUnit
 from senn_cli.growth.policy import Candidate, Decision, Site
 from senn_cli.growth.reader import Reader
 
@@ -151,7 +151,7 @@ def prunings(
             combination = _compensation(reader, neuron)
             decisions.append(
                 Decision(
-                    edit=PruneNeuron(layer, neuron, combination),
+                    edit=RemoveUnit(layer, neuron, {f"map_{layer + 1}": combination[:, None]}),
                     reason=_why(bar, chosen, neuron),
                     candidates=(chosen,),
                     threshold=bar.threshold,

@@ -9,7 +9,8 @@ import numpy as np
 
 from senn_cli.engine.arrays import examples
 from senn_cli.growth.compiled import ROOM, Compiled
-from senn_cli.growth.edits import AddNeurons, Edit, InsertLayer, floored
+from senn_cli.growth.edits import AddUnits, Edit, InsertLayer
+from senn_cli.growth.insertion import floored
 from senn_cli.growth.objective import Neurons
 from senn_cli.growth.observed import Observed
 from senn_cli.growth.policy import Candidate, Decision, Round, Site, View, sites
@@ -17,8 +18,8 @@ from senn_cli.growth.reader import Reader, make_reader
 from senn_cli.growth.removal import Bar, prunings
 from senn_cli.growth.score import Target
 from senn_cli.growth.settings import SennSettings
-from senn_cli.growth.surgery import joined
 from senn_cli.nets.architecture import Layer
+from senn_cli.nets.features import joined
 from senn_cli.nets.mlp import MlpArchitecture, draw_neurons
 from senn_cli.randomness import key_data, numpy_generator
 
@@ -146,7 +147,8 @@ class GrowthRound:
         width, outputs = self.view.architecture.map_width(layer + 1)
         new = (0, n_out - outputs)
         sample, linear = self.placed.sample, self.view.params[f"map_{layer + 1}"]
-        kernel = joined({k: np.asarray(v) for k, v in linear.items()}, width, outputs)
+        m = self.view.architecture.maps[layer + 1]
+        kernel = joined(m, {k: np.asarray(v) for k, v in linear.items()})[: 1 + width, :outputs]
         return make_reader(
             np.asarray(self.placed.a[layer + 1])[:, : 1 + n_in],
             np.pad(np.asarray(sample.g[layer + 1])[:, :outputs], ((0, 0), new)),
@@ -280,7 +282,7 @@ class GrowthRound:
         assert site.side is not None
         return InsertLayer(site.index, site.side, np.concatenate([bias[None], kernel]))
 
-    def _neuron(self, site: Site, weights: np.ndarray, coefficients: np.ndarray) -> AddNeurons:
+    def _neuron(self, site: Site, weights: np.ndarray, coefficients: np.ndarray) -> AddUnits:
         """The edit for one neuron; the activations of the proposal join both samples."""
         layer = self.view.architecture.hidden[site.index]
         width = self.widths[site.index]
@@ -306,9 +308,9 @@ class GrowthRound:
                 self.pools[other] = self._score(other, self.pools[other].proposals)
         if not self.pools[site].best.passes:
             del self.pools[site]
-        return AddNeurons(
+        return AddUnits(
             layer=site.index,
-            weights=weights[: 1 + n_in, None],
+            incoming=weights[: 1 + n_in, None],
             coefficients=coefficients[:, None] if layer.activation == "rational" else None,
             moments=moments[: 2 + width, : 2 + width],
         )

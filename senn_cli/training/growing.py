@@ -10,18 +10,19 @@ from senn_cli.curvature.kronecker import Spectrum
 from senn_cli.curvature.tracking import Tracked
 from senn_cli.engine.arrays import Arrays
 from senn_cli.engine.programs import Ledger
-from senn_cli.growth import conv_edits, edits
-from senn_cli.growth.conv_edits import (
-    ConvEdit,
-    EnlargeChannels,
+from senn_cli.growth.edits import (
+    AddUnits,
+    Edit,
+    Enlarge,
+    InsertLayer,
     PromoteBud,
-    PruneChannel,
-    RedrawChannels,
+    Redraw,
+    RemoveUnit,
+    SplitUnit,
+    describe,
 )
-from senn_cli.growth.edits import Edit, EnlargeCapacity, InsertLayer, PruneNeuron
 from senn_cli.growth.policy import Decision, Policy, View
 from senn_cli.nets.architecture import CapacityRule
-from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.training.memory import GrowthMemory
 from senn_cli.training.network import Network, apply_edits, capacity_edits
 from senn_cli.training.observer import Event
@@ -107,20 +108,23 @@ class Grower:
         if decision.edit is None:
             return network, memory, [self._event(network, decision)]
         started, events = time.perf_counter(), []
-        before, pruned = network, isinstance(decision.edit, PruneNeuron | PruneChannel)
+        before, pruned = network, isinstance(decision.edit, RemoveUnit)
         with self.ledger.phase("surgery"):
-            for edit in capacity_edits(network.architecture, decision.edit, self.rule):
-                network = apply_edits(network, [edit], self.optimizer, self.rule)
-                if isinstance(edit, RedrawChannels):
+            step = int(network.state.step)
+            for edit in capacity_edits(
+                network.architecture, decision.edit, self.rule, seed=self.seed, step=step
+            ):
+                network = apply_edits(network, [edit], self.optimizer)
+                if isinstance(edit, Redraw):
                     return network, memory, []  # other proposals: the network is what it was
-                if isinstance(edit, EnlargeCapacity | EnlargeChannels):
+                if isinstance(edit, Enlarge):
                     reason = decision.reason if edit is decision.edit else "more room is needed"
                     bare = Decision(edit, reason=reason)
                     events.append(self._event(network, bare, edit, before))
                     continue
                 memory = replace(memory, accepted=memory.accepted + 1)
                 if isinstance(edit, InsertLayer | PromoteBud):
-                    memory = replace(memory, last_layer_step=int(network.state.step))
+                    memory = replace(memory, last_layer_step=step)
                 events.append(self._event(network, decision, edit, before))
         events[-1]["seconds"]["surgery"] = round(time.perf_counter() - started, 4)
         if pruned:
@@ -134,7 +138,7 @@ class Grower:
         self,
         network: Network,
         decision: Decision,
-        edit: Edit | ConvEdit | None = None,
+        edit: Edit | None = None,
         before: Network | None = None,
     ) -> Event:
         """A line of the history, with the architecture as it is after `edit`."""
@@ -147,7 +151,7 @@ class Grower:
             "reason": decision.reason,
         }
         if edit is not None:
-            event |= described(edit, network if before is None else before)
+            event |= describe(edit, (network if before is None else before).architecture)
         if decision.candidates:
             chosen = decision.candidates[0].to_json()
             event |= {k: v for k, v in chosen.items() if k not in _ITS_OWN}
@@ -166,16 +170,13 @@ class Grower:
         }
 
 
-def described(edit: Edit | ConvEdit, before: Network) -> Event:
-    """An edit's line in the history, of whatever kind of network."""
-    if isinstance(before.architecture, DenseArchitecture):
-        return conv_edits.describe(edit, before.architecture)  # type: ignore[arg-type]
-    return edits.describe(edit)  # type: ignore[arg-type]
-
-
 def _measured(decisions: tuple[Decision, ...]) -> bool:
-    """Whether the loss is measured before and after a round: where an MLP is edited.
+    """Whether the loss is measured before and after a round: where weights come or are set anew.
 
-    A DenseNet has many rounds, and its activations change nothing; what prunings do is measured.
+    Activations change nothing and are many, and what removals do is measured besides.
     """
-    return any(isinstance(decision.edit, edits.Edit) for decision in decisions)
+    return any(
+        isinstance(edit, AddUnits | SplitUnit | InsertLayer)
+        or (isinstance(edit, RemoveUnit) and edit.compensation is not None)
+        for edit in (decision.edit for decision in decisions)
+    )

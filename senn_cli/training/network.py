@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -10,15 +10,11 @@ import numpy as np
 
 from senn_cli.curvature import kfac, tracking
 from senn_cli.curvature.kfac import KfacSettings
-from senn_cli.growth.carry import edit_curvature, edit_optimizer
-from senn_cli.growth.conv_carry import edit_images
-from senn_cli.growth.edits import AddNeurons, EnlargeCapacity, edit_architecture
-from senn_cli.growth.surgery import edit_parameters
+from senn_cli.growth.carry import carried
+from senn_cli.growth.edits import AddUnits, Edit, Enlarge, InsertLayer, SplitUnit
 from senn_cli.nets.architecture import CapacityRule
-from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.nets.features import ArrayTree
 from senn_cli.nets.kinds import AnyArchitecture
-from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.training.optimizer import Optimizer
 from senn_cli.training.state import TrainState
 
@@ -40,11 +36,11 @@ def widths_of(architecture: AnyArchitecture) -> np.ndarray:
 def new_network(architecture: AnyArchitecture, params: ArrayTree, optimizer: Optimizer) -> Network:
     """A network about to be trained, on the device."""
     curvature: Any = None
-    if isinstance(architecture, DenseArchitecture):
-        if optimizer.tracking is not None:
-            curvature = tracking.initial(architecture.shape(), optimizer.tracking)
+    shape: Any = architecture.shape()
+    if optimizer.tracking is not None:
+        curvature = tracking.initial(shape, optimizer.tracking)
     elif isinstance(optimizer.solver, KfacSettings):
-        curvature = kfac.initial_state(architecture.shape())
+        curvature = kfac.initial_state(shape)
     state = TrainState(np.int32(0), params, optimizer.transform.init(params), curvature)  # type: ignore[arg-type]
     return on_device(architecture, jax.device_get(state))
 
@@ -56,39 +52,33 @@ def on_device(architecture: AnyArchitecture, state: Any) -> Network:
     return Network(architecture, state, widths)
 
 
-def apply_edits(
-    network: Network, edits: list[Any], optimizer: Optimizer, rule: CapacityRule
-) -> Network:
+def apply_edits(network: Network, edits: list[Edit], optimizer: Optimizer) -> Network:
     """The network after `edits`, in order; its state goes to the host once and back once."""
     if not edits:
         return network
     host: Any = jax.device_get(network.state)
     architecture = network.architecture
     natural = optimizer.solver is not None
+    settings = None if optimizer.tracking is None else optimizer.tracking.settings
     for edit in edits:
-        if isinstance(architecture, DenseArchitecture):
-            settings = None if optimizer.tracking is None else optimizer.tracking.settings
-            host, architecture = edit_images(
-                host, architecture, edit, natural=natural, settings=settings
-            )
-            continue
-        after = edit_architecture(architecture, edit, rule)
-        params = host.params
-        host = host._replace(
-            params=edit_parameters(params, architecture, edit, after),
-            optimizer=edit_optimizer(host.optimizer, architecture, edit, after, natural=natural),
-            curvature=edit_curvature(host.curvature, params, architecture, edit, after),
-        )
-        architecture = after
+        host, architecture = carried(host, architecture, edit, natural=natural, settings=settings)
     return on_device(architecture, host)
 
 
-def capacity_edits(architecture: AnyArchitecture, edit: Any, rule: CapacityRule) -> list[Any]:
-    """`edit`, with the enlargement that it needs before it if there is no room."""
-    if not isinstance(edit, AddNeurons) or not isinstance(architecture, MlpArchitecture):
+def capacity_edits(
+    architecture: AnyArchitecture, edit: Edit, rule: CapacityRule, *, seed: int = 0, step: int = 0
+) -> list[Edit]:
+    """`edit`, with the room that it needs: of its own, or by an enlargement before it.
+
+    Args:
+      seed, step: what draws of units that come with an enlargement are a function of.
+    """
+    if isinstance(edit, InsertLayer) and not edit.capacity:
+        return [replace(edit, capacity=rule.room(edit.weights.shape[1]))]
+    if not isinstance(edit, AddUnits | SplitUnit):
         return [edit]
     layer = architecture.hidden[edit.layer]
-    width = layer.width + edit.weights.shape[1]
+    width = layer.width + edit.count
     if width <= layer.capacity:
         return [edit]
-    return [EnlargeCapacity(edit.layer, rule.room(width, layer.capacity)), edit]
+    return [Enlarge(edit.layer, rule.room(width, layer.capacity), seed, step), edit]

@@ -12,8 +12,8 @@ import pytest
 from senn_cli.engine.arrays import Arrays
 from senn_cli.engine.evaluate import make_evaluate
 from senn_cli.engine.programs import PHASES, Ledger, Program
-from senn_cli.growth.edits import AddNeurons, EnlargeCapacity
-from senn_cli.nets.architecture import CapacityRule, Layer
+from senn_cli.growth.edits import AddUnits, Enlarge
+from senn_cli.nets.architecture import Layer
 from senn_cli.nets.mlp import MlpArchitecture, draw_neurons, initial_parameters
 from senn_cli.randomness import key_data
 from senn_cli.spec.optimizer import NaturalGradientSpec
@@ -159,8 +159,8 @@ def test_growth_within_capacity_compiles_nothing() -> None:
 
     def grown(network: Network, count: int) -> Network:
         kernel, bias, coefficients = draw_neurons(rng, 3, count, "rational")
-        edit = AddNeurons(0, np.concatenate([bias[None], kernel]), coefficients)
-        return apply_edits(network, [edit], optimizer, CapacityRule(4, 0.5))
+        edit = AddUnits(0, np.concatenate([bias[None], kernel]), coefficients)
+        return apply_edits(network, [edit], optimizer)
 
     network = turn(new_network(architecture, initial_parameters(architecture, 0), optimizer))
     assert ledger.compiled == {"train": 1, "evaluate": 1}
@@ -172,8 +172,8 @@ def test_growth_within_capacity_compiles_nothing() -> None:
     assert found == [] and ledger.compilations == 2
 
     with compilations() as found:
-        larger = EnlargeCapacity(0, 12)
-        network = apply_edits(network, [larger], optimizer, CapacityRule(4, 0.5))
+        larger = Enlarge(0, 12)
+        network = apply_edits(network, [larger], optimizer)
         turn(network)
     assert len(found) == 2, "one for the new shape of each program"
     assert ledger.compiled == {"train": 2, "evaluate": 2}

@@ -20,9 +20,9 @@ from senn_cli.curvature.tracking import (
 )
 from senn_cli.engine.arrays import Arrays
 from senn_cli.engine.objective import loss_and_gradient
-from senn_cli.growth.conv_carry import edit_images
-from senn_cli.growth.conv_edits import ConvEdit, EnlargeChannels, PromoteBud
+from senn_cli.growth.carry import carried
 from senn_cli.growth.dormant_images import ImageScores, image_scores
+from senn_cli.growth.edits import Edit, Enlarge, PromoteBud
 from senn_cli.nets.densenet import DenseArchitecture, initial_masks, initial_parameters
 from senn_cli.nets.features import Map, joined, standing
 from senn_cli.nets.registry import outputs as outputs_of
@@ -273,23 +273,23 @@ def seen() -> Seen:
     return Seen()
 
 
-EDITS: tuple[ConvEdit, ...] = (EnlargeChannels(0, 9, 0, 5), PromoteBud(1, 0, 5, capacity=4))
+EDITS: tuple[Edit, ...] = (Enlarge(0, 9, 0, 5), PromoteBud(1, 0, 5, capacity=4))
 
 
 @pytest.mark.parametrize("edit", EDITS, ids=lambda e: e.name)
 def test_after_an_edit_and_one_look_scores_are_what_they_were_and_new_ones_of_their_size(
-    seen: Seen, edit: ConvEdit
+    seen: Seen, edit: Edit
 ) -> None:
     before = seen.scores(WIDE, seen.params, seen.state)
-    carried: Any = TrainState(np.int32(0), seen.params, (), jax.device_get(seen.state))  # type: ignore[arg-type]
-    new, shape = edit_images(carried, WIDE, edit, natural=False, settings=LONG.settings)
+    start: Any = TrainState(np.int32(0), seen.params, (), jax.device_get(seen.state))  # type: ignore[arg-type]
+    new, shape = carried(start, WIDE, edit, natural=False, settings=LONG.settings)
     state = seen.looked(shape, new.params, new.curvature, [LOOKS])
     after = seen.scores(shape, new.params, state)
     # Scores after a long time: the same data for thirty more looks.
     late = seen.scores(shape, new.params, seen.looked(shape, new.params, state,
                                                       range(LOOKS + 1, 2 * LOOKS)))  # fmt: skip
     promoted = isinstance(edit, PromoteBud)
-    assert isinstance(edit, EnlargeChannels | PromoteBud)
+    assert isinstance(edit, Enlarge | PromoteBud)
     old_at = [0, 2] if promoted else [0, 1]
     for old, index in enumerate(old_at):
         for what in ("gains", "costs"):

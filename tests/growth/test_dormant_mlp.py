@@ -14,17 +14,17 @@ from scipy import stats
 
 from senn_cli.engine.programs import Ledger
 from senn_cli.growth import dormant_score
+from senn_cli.growth.carry import edit_parameters
 from senn_cli.growth.compiled import Compiled
 from senn_cli.growth.dormant_mlp import DormantNeurons, gains
 from senn_cli.growth.dormant_score import Consumer
-from senn_cli.growth.edits import AddNeurons, PruneNeuron, edit_architecture
+from senn_cli.growth.edits import AddUnits, RemoveUnit, edit_architecture
 from senn_cli.growth.policy import Decision, Round, View
 from senn_cli.growth.reader import Reader, Shares, make_reader
 from senn_cli.growth.removal import PruneSettings
 from senn_cli.growth.search import WidthSearch
 from senn_cli.growth.settings import SennSettings
 from senn_cli.growth.standing import Dice, StandingSettings, standing
-from senn_cli.growth.surgery import edit_parameters
 from senn_cli.nets.architecture import CapacityRule
 from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.training.network import capacity_edits
@@ -173,8 +173,8 @@ class Planted:
             if decision.edit is None:
                 continue
             for edit in capacity_edits(shape, decision.edit, rule):
-                after = edit_architecture(shape, edit, rule)
-                params, shape = edit_parameters(params, shape, edit, after), after
+                params = edit_parameters(params, shape, edit)
+                shape = edit_architecture(shape, edit)
                 assert self.nets.unused_are_zero(shape, params)
             steps.append((shape, params))
         return steps
@@ -209,7 +209,7 @@ def test_neurons_come_with_the_proposals_weights_and_keep_the_function(
     planted: Planted, decide: Decide, nets: Any
 ) -> None:
     found = decide(planted.view(step=7, per_epoch=3))
-    added, steps = edits(found, AddNeurons), planted.apply(found.decisions)
+    added, steps = edits(found, AddUnits), planted.apply(found.decisions)
     assert {e.layer for e in added} == {0, 1} and found.finished
     before = nets.run(planted.shape, planted.params, planted.x).outputs
     for edit, (shape, params) in zip(added, steps[1:], strict=True):
@@ -219,14 +219,14 @@ def test_neurons_come_with_the_proposals_weights_and_keep_the_function(
         # 300 examples, the whole training part: the second moments are those of the sample.
         np.testing.assert_allclose(edit.moments, a.T @ a / 300, rtol=1e-4, atol=1e-5)
         proposals = standing(DORMANT, planted.shape, 0, edit.layer, 2)
-        mine = edit.weights[: proposals.weights.shape[1], 0]
+        mine = edit.incoming[: proposals.weights.shape[1], 0]
         (slot,) = np.flatnonzero(np.all(proposals.weights == mine, axis=1))
-        assert not edit.weights[proposals.weights.shape[1] :].any()
+        assert not edit.incoming[proposals.weights.shape[1] :].any()
         if edit.layer == 0:
             np.testing.assert_array_equal(edit.coefficients[:, 0], proposals.coefficients[slot])
         else:
             assert edit.coefficients is None
-    assert len({e.weights.tobytes() for e in added}) == len(added)
+    assert len({e.incoming.tobytes() for e in added}) == len(added)
 
 
 def test_the_best_first_and_the_rest_by_what_it_leaves(planted: Planted, decide: Decide) -> None:
@@ -247,7 +247,7 @@ def test_the_best_first_and_the_rest_by_what_it_leaves(planted: Planted, decide:
 def test_thresholds_noise_and_limits(planted: Planted, decide: Decide) -> None:
     def added(**changes: Any) -> int:
         loose = {"threshold": 1e-3, **changes}
-        return len(edits(decide(planted.view(), **loose), AddNeurons))
+        return len(edits(decide(planted.view(), **loose), AddUnits))
 
     free = added()
     assert free > 2
@@ -256,7 +256,7 @@ def test_thresholds_noise_and_limits(planted: Planted, decide: Decide) -> None:
     assert added(max_hidden=6) == 1
     assert added(max_hidden=5) == added(width=None) == 0
     # The wider layer has 3 neurons, so none joins it.
-    only = edits(decide(planted.view(), threshold=1e-3, max_width=3), AddNeurons)
+    only = edits(decide(planted.view(), threshold=1e-3, max_width=3), AddUnits)
     assert all(e.layer == 1 for e in only) and len(only) <= 1
     assert added(max_parameters=planted.shape.parameters) == 0
     for changes, words in (
@@ -324,12 +324,12 @@ def test_passing_proposals_are_taken_as_often_as_the_spec_says(
     trials = taken = 0
     for step in range(1, 150):
         view = planted.view(step=step)
-        sure = {e.layer for e in edits(decide(view, one), AddNeurons)}
+        sure = {e.layer for e in edits(decide(view, one), AddUnits)}
         if 1 not in sure:
             continue
         trials += 1
         maybe = decide(view, replace(one, activate=0.3))
-        taken += any(e.layer == 1 for e in edits(maybe, AddNeurons))
+        taken += any(e.layer == 1 for e in edits(maybe, AddUnits))
     assert shape is planted.shape and trials > 40
     assert likely(taken, trials, 0.3)
 
@@ -340,26 +340,27 @@ def test_neurons_that_nobody_would_add_go_by_chance_too(nets: Any, decide: Decid
     idle.y = nets.run(idle.shape, idle.params, idle.x).outputs  # nothing is left to learn
     options: dict[str, Any] = {"prune": PruneSettings(1, None), "stop": 1e-6}
     found = decide(idle.view(), **options)
-    (edit,) = (e for e in edits(found, PruneNeuron) if e.layer == 1)
-    assert edit.neuron == 1 and all(d.change is not None for d in found.decisions)
+    (edit,) = (e for e in edits(found, RemoveUnit) if e.layer == 1)
+    assert edit.unit == 1 and all(d.change is not None for d in found.decisions)
     spared = decide(idle.view(), replace(DORMANT, prune=0.0), **options)
-    assert edits(spared, PruneNeuron) == []
+    assert edits(spared, RemoveUnit) == []
     trials, gone = 120, 0
     for step in range(trials):
         some = decide(idle.view(step=step), replace(DORMANT, prune=0.4), **options)
-        gone += any(e.layer == 1 for e in edits(some, PruneNeuron))
+        gone += any(e.layer == 1 for e in edits(some, RemoveUnit))
     assert likely(gone, trials, 0.4)
 
 
 def test_new_neurons_are_not_pruned_in_their_round(planted: Planted, decide: Decide) -> None:
     found = decide(planted.view(), prune=PruneSettings(1, None), stop=1e-3, threshold=0.0)
-    added, taken = edits(found, AddNeurons), edits(found, PruneNeuron)
+    added, taken = edits(found, AddUnits), edits(found, RemoveUnit)
     assert added
     assert len([e for e in taken if e.layer == 0]) <= 3
     steps = planted.apply(found.decisions)
     assert steps[-1][0].widths[0] >= sum(e.layer == 0 for e in added)
     for edit, (shape, _) in zip(taken, steps[len(added) :], strict=False):
-        assert edit.compensation.shape == (1 + shape.hidden[edit.layer].width,)
+        (share,) = edit.compensation.values()
+        assert share.shape == (1 + shape.widths[edit.layer], 1)
 
 
 def test_the_policy_has_no_state(planted: Planted) -> None:
@@ -389,5 +390,5 @@ def test_capacity_is_invisible(nets: Any, planted: Planted, decide: Decide) -> N
         assert ours.edit is not None and theirs.edit is not None
         assert (ours.edit.name, ours.edit.layer) == (theirs.edit.name, theirs.edit.layer)
         assert ours.candidates[0].score == pytest.approx(theirs.candidates[0].score, rel=1e-3)
-        if isinstance(ours.edit, AddNeurons) and isinstance(theirs.edit, AddNeurons):
-            np.testing.assert_array_equal(ours.edit.weights, theirs.edit.weights)
+        if isinstance(ours.edit, AddUnits) and isinstance(theirs.edit, AddUnits):
+            np.testing.assert_array_equal(ours.edit.incoming, theirs.edit.incoming)

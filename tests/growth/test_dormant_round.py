@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from senn_cli.growth.conv_edits import (
-    ActivateChannels,
-    EnlargeChannels,
-    PromoteBud,
-    PruneChannel,
-    RedrawChannels,
-    edit_architecture,
-)
 from senn_cli.growth.dormant_images import ImageScores
 from senn_cli.growth.dormant_round import DormantRound
 from senn_cli.growth.dormant_settings import DormantSettings
+from senn_cli.growth.edits import (
+    Activate,
+    Enlarge,
+    PromoteBud,
+    Redraw,
+    RemoveUnit,
+    edit_architecture,
+)
 from senn_cli.growth.policy import Decision, View
 from senn_cli.growth.standing import within
-from senn_cli.nets.densenet import DenseArchitecture, initial_masks
+from senn_cli.nets.densenet import DenseArchitecture
 from tests.densenets import architecture
 
 NET = architecture((6, 6, 1), 3, [[(3, 8), (2, 8)], [(4, 8)]], bud=2)
@@ -114,14 +114,19 @@ def carried_out(net: DenseArchitecture, decisions: list[Decision]) -> DenseArchi
     """The network after all of them, in turn; each has to be possible after those before it."""
     for decision in decisions:
         edit: Any = decision.edit
-        if edit is None or isinstance(edit, RedrawChannels):
+        if edit is None or isinstance(edit, Redraw):
             continue
-        if isinstance(edit, ActivateChannels):
-            assert all(c >= net.widths[edit.layer] for c in edit.channels)
-        if isinstance(edit, PruneChannel):
-            assert edit.channel < net.widths[edit.layer]
-        net, _ = edit_architecture(net, initial_masks(net), edit)
+        if isinstance(edit, Activate):
+            assert all(c >= net.widths[edit.layer] for c in edit.units)
+        if isinstance(edit, RemoveUnit):
+            assert edit.unit < net.widths[edit.layer]
+        net = edit_architecture(net, edit)
     return net
+
+
+def redrawn(edit: Redraw, net: DenseArchitecture, role: str = "hidden") -> list[tuple[int, ...]]:
+    """The units that `edit` draws anew, layer by layer."""
+    return [edit.units[f.name] for f in net.features if f.role == role]
 
 
 def edits(decisions: list[Decision], kind: Any) -> list[Any]:
@@ -131,7 +136,7 @@ def edits(decisions: list[Decision], kind: Any) -> list[Any]:
 def test_what_passes_is_activated_and_nothing_else() -> None:
     gains = {(0, 3): 0.11, (0, 5): 0.09, (1, 2): 0.5, (1, 7): 0.2, (2, 4): 0.1}
     found = decided(ALWAYS, scores(gains=gains))
-    assert {e.layer: set(e.channels) for e in edits(found, ActivateChannels)} == {0: {3}, 1: {2, 7}}
+    assert {e.layer: set(e.units) for e in edits(found, Activate)} == {0: {3}, 1: {2, 7}}
     first = next(d for d in found if d.edit is not None)
     assert first.threshold == 0.1 and first.stop == 0.0
     assert first.candidates[0].score == pytest.approx(0.11)
@@ -151,7 +156,7 @@ def test_the_absolute_threshold_and_the_noise_decide_too() -> None:
         (replace(ALWAYS, noise=2.0), 0.16, False),
     ):
         found = decided(settings, scores(gains=gains, error=error))
-        assert bool(edits(found, ActivateChannels)) is passes
+        assert bool(edits(found, Activate)) is passes
 
 
 def test_with_a_score_that_noise_has_made_negative_nothing_passes_by_being_less_negative() -> None:
@@ -170,8 +175,8 @@ def test_probabilities_of_a_step_are_joined(every: int) -> None:
         # Not at the beginning of an epoch, where more happens.
         step = 1_000_001 + 100 * number + every
         result = list(DormantRound(settings, view(NET, step, every=every), NET, found).decisions())
-        drawn["activate"] += len(edits(result, ActivateChannels))
-        drawn["prune"] += len(edits(result, PruneChannel))
+        drawn["activate"] += len(edits(result, Activate))
+        drawn["prune"] += len(edits(result, RemoveUnit))
     joined = 1 - (1 - p) ** every
     assert within(p, every) == pytest.approx(joined, rel=1e-9)
     low, high = binom.ppf([1e-6, 1 - 1e-6], rounds, joined)
@@ -214,22 +219,22 @@ def test_no_activation_goes_beyond_a_limit(limit: str, value: int) -> None:
 def test_the_best_are_activated_where_there_is_a_limit() -> None:
     gains = {(0, 4): 0.3, (0, 6): 0.9, (1, 3): 0.5, (2, 7): 0.2}
     settings = replace(ALWAYS, per_round=2, depth=False)
-    found = edits(decided(settings, scores(gains=gains)), ActivateChannels)
-    assert {(e.layer, c) for e in found for c in e.channels} == {(0, 6), (1, 3)}
+    found = edits(decided(settings, scores(gains=gains)), Activate)
+    assert {(e.layer, c) for e in found for c in e.units} == {(0, 6), (1, 3)}
 
 
 def test_a_layer_that_may_not_grow_takes_no_place_of_others() -> None:
     net = NET.with_layer(0, width=4)
     gains = {(0, 4): 0.9, (0, 5): 0.8, (1, 3): 0.5}
     settings = replace(ALWAYS, per_round=1, max_width=4, depth=False)
-    found = edits(decided(settings, scores(net, gains=gains), net), ActivateChannels)
-    assert [(e.layer, e.channels) for e in found] == [(1, (3,))]
+    found = edits(decided(settings, scores(net, gains=gains), net), Activate)
+    assert [(e.layer, e.units) for e in found] == [(1, (3,))]
 
 
 def test_the_cheapest_are_pruned_and_no_layer_below_its_least_width() -> None:
     costs = {(2, 0): 0.05, (2, 1): 0.01, (2, 2): 0.02, (2, 3): 0.099, (1, 0): 0.1}
     one = decided(replace(ALWAYS, pruned_per_round=1, depth=False), scores(costs=costs))
-    assert [(e.layer, e.channel) for e in edits(one, PruneChannel)] == [(2, 1)]
+    assert [(e.layer, e.unit) for e in edits(one, RemoveUnit)] == [(2, 1)]
     (decision,) = [d for d in one if d.edit is not None]
     assert decision.change == pytest.approx(0.005)
     for least in (1, 3, 4):
@@ -239,7 +244,7 @@ def test_the_cheapest_are_pruned_and_no_layer_below_its_least_width() -> None:
         assert (after.widths[2] == 4) is (least == 4)
     # A cost at the threshold is not below it.
     found = decided(replace(ALWAYS, depth=False), scores(costs={(1, 0): 0.1, (0, 2): 0.11}))
-    assert not edits(found, PruneChannel)
+    assert not edits(found, RemoveUnit)
 
 
 def test_prunings_and_activations_of_a_layer_name_the_right_channels() -> None:
@@ -252,26 +257,26 @@ def test_prunings_and_activations_of_a_layer_name_the_right_channels() -> None:
     gone = []
     for decision in decisions:
         edit: Any = decision.edit
-        if isinstance(edit, ActivateChannels):
+        if isinstance(edit, Activate):
             line, width = channels[edit.layer], widths[edit.layer]
-            chosen = [line[c] for c in edit.channels]
+            chosen = [line[c] for c in edit.units]
             rest = [c for c in line[width:] if c not in chosen]
             channels[edit.layer] = line[:width] + chosen + rest
             widths[edit.layer] += len(chosen)
-        elif isinstance(edit, PruneChannel):
-            gone.append((edit.layer, channels[edit.layer].pop(edit.channel)))
+        elif isinstance(edit, RemoveUnit):
+            gone.append((edit.layer, channels[edit.layer].pop(edit.unit)))
             channels[edit.layer].insert(widths[edit.layer] - 1, gone[-1][1])
             widths[edit.layer] -= 1
     assert set(gone) <= set(costs) and gone
     in_use = {(i, c) for i, line in enumerate(channels) for c in line[: widths[i]]}
     start = {(i, c) for i, w in enumerate(NET.widths) for c in range(w)}
     assert in_use == (start | set(gains)) - set(gone)
-    assert len(edits(decisions, ActivateChannels)) == 2
+    assert len(edits(decisions, Activate)) == 2
 
 
 def test_what_one_map_reads_together_is_not_pruned_in_one_round() -> None:
     costs = {(2, 0): 0.01, (2, 1): 0.02, (0, 0): 0.03, (1, 0): 0.04}
-    found = edits(decided(replace(ALWAYS, depth=False), scores(costs=costs)), PruneChannel)
+    found = edits(decided(replace(ALWAYS, depth=False), scores(costs=costs)), RemoveUnit)
     readers = [
         {wire.name for wire, _ in NET.readers(e.layer) if wire.target.role != "bud"} for e in found
     ]
@@ -286,17 +291,17 @@ def test_channels_that_were_drawn_anew_wait_for_a_round() -> None:
     drawn_anew = activated = 0
     for epoch in range(1, 60):
         found = decided(settings, scores(gains=gains, buds={1: 0.9}), step=100 * epoch)
-        (redraw,) = edits(found, RedrawChannels)
-        assert isinstance(found[0].edit, RedrawChannels)
-        for edit in edits(found, ActivateChannels):
-            assert not set(edit.channels) & set(redraw.layers[edit.layer])
-            activated += len(edit.channels)
+        (redraw,) = edits(found, Redraw)
+        assert isinstance(found[0].edit, Redraw)
+        for edit in edits(found, Activate):
+            assert not set(edit.units) & set(redrawn(redraw, NET)[edit.layer])
+            activated += len(edit.units)
         for index, layer in enumerate(NET.hidden):
-            assert all(c >= layer.width for c in redraw.layers[index])  # none that is in use
-            drawn_anew += len(redraw.layers[index])
+            assert all(c >= layer.width for c in redrawn(redraw, NET)[index])  # none that is in use
+            drawn_anew += len(redrawn(redraw, NET)[index])
         # The bud that becomes a layer stays as it was scored.
         (promoted,) = edits(found, PromoteBud)
-        assert promoted.layer == 1 and redraw.buds[1] == ()
+        assert promoted.layer == 1 and redrawn(redraw, NET, "bud")[1] == ()
     total = 59 * (24 - sum(NET.widths))
     assert drawn_anew + activated == total
     low, high = binom.ppf([1e-6, 1 - 1e-6], total, 0.5)
@@ -307,7 +312,7 @@ def test_redrawing_and_layers_happen_once_an_epoch() -> None:
     settings = replace(ALWAYS, redraw=1.0)
     for step, whole in ((100, True), (110, False), (190, False), (200, True)):
         found = decided(settings, scores(buds={0: 0.9}), step=step)
-        assert bool(edits(found, RedrawChannels)) is whole
+        assert bool(edits(found, Redraw)) is whole
         assert bool(edits(found, PromoteBud)) is whole
     # A round that stands for steps across the beginning of an epoch stands for that too.
     found = decided(settings, scores(buds={0: 0.9}), step=104)
@@ -350,7 +355,7 @@ def test_what_was_activated_leaves_no_room_for_a_layer_beyond_the_limit() -> Non
     settings = replace(ALWAYS, max_hidden=11)
     found = decided(settings, scores(gains={(0, 4): 0.5}, buds={1: 0.9}), step=100)
     after = carried_out(NET, found)
-    assert sum(after.widths) <= 11 and edits(found, ActivateChannels)
+    assert sum(after.widths) <= 11 and edits(found, Activate)
 
 
 def test_a_rejection_is_told_once_an_epoch() -> None:
@@ -367,15 +372,15 @@ def test_a_rejection_is_told_once_an_epoch() -> None:
 def test_room_is_made_for_what_is_too_full() -> None:
     net = NET.with_layer(1, width=8)
     found = decided(ALWAYS, scores(net), net)
-    (edit,) = edits(found, EnlargeChannels)
+    (edit,) = edits(found, Enlarge)
     assert (edit.layer, edit.capacity) == (1, 12)
     assert decided(replace(ALWAYS, max_width=8), scores(net), net) == []
-    most = edits(decided(replace(ALWAYS, max_width=10), scores(net), net), EnlargeChannels)
+    most = edits(decided(replace(ALWAYS, max_width=10), scores(net), net), Enlarge)
     assert [e.capacity for e in most] == [10]
     # What is activated in the round finds the room that there was before.
     gains = {(0, c): 0.5 for c in range(3, 8)}
     rest = decided(ALWAYS, scores(gains=gains))
-    assert carried_out(NET, rest).widths[0] == 8 and not edits(rest, EnlargeChannels)
+    assert carried_out(NET, rest).widths[0] == 8 and not edits(rest, Enlarge)
 
 
 def test_draws_do_not_depend_on_capacity() -> None:
@@ -388,15 +393,17 @@ def test_draws_do_not_depend_on_capacity() -> None:
             decided(settings, scores(n, gains=EVERYTHING, costs=costs), n, step)
             for n in (NET, wide)
         )
-        first, second = edits(one, ActivateChannels), edits(two, ActivateChannels)
-        assert [(e.layer, sorted(e.channels)) for e in first] == [
-            (e.layer, sorted(c for c in e.channels)) for e in second
+        first, second = edits(one, Activate), edits(two, Activate)
+        assert [(e.layer, sorted(e.units)) for e in first] == [
+            (e.layer, sorted(c for c in e.units)) for e in second
         ]
         different += len(first)
-        assert edits(one, PruneChannel) == [] or [
-            (e.layer, e.channel) for e in edits(one, PruneChannel)
-        ] == [(e.layer, e.channel) for e in edits(two, PruneChannel)]
-        for a, b in zip(edits(one, RedrawChannels), edits(two, RedrawChannels), strict=False):
-            for mine, theirs, layer in zip(a.layers, b.layers, NET.hidden, strict=True):
+        assert edits(one, RemoveUnit) == [] or [
+            (e.layer, e.unit) for e in edits(one, RemoveUnit)
+        ] == [(e.layer, e.unit) for e in edits(two, RemoveUnit)]
+        for a, b in zip(edits(one, Redraw), edits(two, Redraw), strict=False):
+            for mine, theirs, layer in zip(
+                redrawn(a, NET), redrawn(b, NET), NET.hidden, strict=True
+            ):
                 assert mine == tuple(c for c in theirs if c < layer.capacity)
     assert different > 10

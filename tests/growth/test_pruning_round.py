@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from senn_cli.engine.programs import Ledger
+from senn_cli.growth.carry import edit_parameters
 from senn_cli.growth.compiled import Compiled
 from senn_cli.growth.edits import (
-    AddNeurons,
+    AddUnits,
     InsertLayer,
-    PruneNeuron,
+    RemoveUnit,
     edit_architecture,
 )
 from senn_cli.growth.policy import Decision, Round, View
@@ -20,7 +21,6 @@ from senn_cli.growth.removal import PruneSettings
 from senn_cli.growth.search import DepthSearch, WidthSearch
 from senn_cli.growth.senn import SennPolicy
 from senn_cli.growth.settings import SennSettings
-from senn_cli.growth.surgery import edit_parameters
 from senn_cli.nets.architecture import CapacityRule
 from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.training.network import capacity_edits
@@ -109,8 +109,8 @@ class Redundant:
                 continue
             rule = CapacityRule(8, 0.5)
             for edit in capacity_edits(shape, decision.edit, rule):
-                after = edit_architecture(shape, edit, rule)
-                params, shape = edit_parameters(params, shape, edit, after), after
+                params = edit_parameters(params, shape, edit)
+                shape = edit_architecture(shape, edit)
                 assert self.nets.unused_are_zero(shape, params)
             steps.append((shape, params))
         return steps
@@ -129,15 +129,15 @@ def test_a_round_that_rejects_takes_out_what_repeats(redundant: Redundant, decid
     # Nothing is worth adding at this alpha, and copies alone are worth less than this tau.
     found = decide(redundant.view(), noise=1e9)
     assert [d.edit is None for d in found.decisions[:1]] == [True]
-    assert edits(found, PruneNeuron) == []  # noise that much: nothing is certain
+    assert edits(found, RemoveUnit) == []  # noise that much: nothing is certain
     found = decide(redundant.view(), max_hidden=10)
     reasons = [d.reason for d in found.decisions]
     assert reasons[0].startswith("max_hidden") and found.finished
-    taken, steps = edits(found, PruneNeuron), redundant.apply(found.decisions)
+    taken, steps = edits(found, RemoveUnit), redundant.apply(found.decisions)
     # From the inputs on, in each layer a copy first.
     assert [e.layer for e in taken] == sorted(e.layer for e in taken)
     one, two = ([e.layer for e in taken].index(layer) for layer in (0, 1))
-    assert taken[one].neuron in {1, 4} and taken[two].neuron in {0, 2}
+    assert taken[one].unit in {1, 4} and taken[two].unit in {0, 2}
     for place in (one, two):
         before, after = (
             redundant.nets.run(*step, redundant.x).outputs for step in steps[place : place + 2]
@@ -147,7 +147,7 @@ def test_a_round_that_rejects_takes_out_what_repeats(redundant: Redundant, decid
 
 def test_predictions_are_close_in_the_whole_network(redundant: Redundant, decide: Any) -> None:
     found = decide(redundant.view(), max_hidden=10, stop=1e-2, threshold=0.0)
-    assert len(edits(found, PruneNeuron)) >= 2
+    assert len(edits(found, RemoveUnit)) >= 2
     changes = [d.change for d in found.decisions if d.edit is not None]
     losses = [
         0.5
@@ -166,8 +166,9 @@ def test_capacity_is_invisible(nets: Any, redundant: Redundant, decide: Any) -> 
     one, two = (decide(r.view(), **options) for r in (redundant, wide))
     assert len(one.decisions) == len(two.decisions) > 2
     for ours, theirs in zip(one.decisions[1:], two.decisions[1:], strict=True):
-        assert (ours.edit.layer, ours.edit.neuron) == (theirs.edit.layer, theirs.edit.neuron)
-        np.testing.assert_allclose(ours.edit.compensation, theirs.edit.compensation, atol=1e-3)
+        assert (ours.edit.layer, ours.edit.unit) == (theirs.edit.layer, theirs.edit.unit)
+        for name, share in ours.edit.compensation.items():
+            np.testing.assert_allclose(share, theirs.edit.compensation[name], atol=1e-3)
         assert ours.change == pytest.approx(theirs.change, abs=1e-5)
 
 
@@ -185,20 +186,23 @@ def test_neurons_of_this_round_are_numbered_and_stay(nets: Any, decide: Any) -> 
     redundant.y = redundant.y + np.tanh(3 * redundant.x[:, :1])
     for limits in ({"per_round": 1}, {"per_round": 4}):
         found = decide(redundant.view(), stop=5e-3, **limits)
-        added, taken = edits(found, AddNeurons), edits(found, PruneNeuron)
+        added, taken = edits(found, AddUnits), edits(found, RemoveUnit)
         assert added and taken
         kinds = [type(d.edit) for d in found.decisions if d.edit is not None]
-        assert kinds == [AddNeurons] * len(added) + [PruneNeuron] * len(taken)
+        assert kinds == [AddUnits] * len(added) + [RemoveUnit] * len(taken)
         steps = redundant.apply(found.decisions)
         names = [[f"old {i}" for i in range(width)] for width in redundant.shape.widths]
         for edit in added:
             names[edit.layer].append("new")
         for edit, (shape, _) in zip(taken, steps[len(added) :], strict=False):
-            assert edit.compensation.shape == (1 + shape.hidden[edit.layer].width,)
-            assert names[edit.layer][edit.neuron] != "new"
+            assert edit.compensation[f"map_{edit.layer + 1}"].shape == (
+                1 + shape.widths[edit.layer],
+                1,
+            )
+            assert names[edit.layer][edit.unit] != "new"
             last = names[edit.layer].pop()
-            if edit.neuron < len(names[edit.layer]):
-                names[edit.layer][edit.neuron] = last
+            if edit.unit < len(names[edit.layer]):
+                names[edit.layer][edit.unit] = last
         assert [len(n) for n in names] == list(steps[-1][0].widths)
 
 
@@ -211,6 +215,6 @@ def test_limits_of_a_round(redundant: Redundant, decide: Any) -> None:
         (PruneSettings(6, None), 0),
     ):
         found = decide(redundant.view(), prune=settings, **options)
-        assert len(edits(found, PruneNeuron)) == count
+        assert len(edits(found, RemoveUnit)) == count
         shape, _ = redundant.apply(found.decisions)[-1]
         assert min(w for w in shape.widths) >= min(settings.min_width, 4)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from senn_cli.growth import score
-from senn_cli.growth.edits import PruneNeuron
+from senn_cli.growth.edits import RemoveUnit
 from senn_cli.growth.policy import Decision
 from senn_cli.growth.reader import Shares, make_reader
 from senn_cli.growth.removal import Bar, PruneSettings, prunings, removals
@@ -41,8 +41,9 @@ def copied(problem: Fit, one: int, two: int) -> Fit:
 
 def pruned(decision: Decision) -> tuple[int, np.ndarray]:
     edit = decision.edit
-    assert isinstance(edit, PruneNeuron) and edit.compensation is not None
-    return edit.neuron, edit.compensation
+    assert isinstance(edit, RemoveUnit) and edit.compensation is not None
+    (share,) = edit.compensation.values()
+    return edit.unit, share[:, 0]
 
 
 @settings(max_examples=20)

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from senn_cli.growth.edits import floored
+from senn_cli.growth.insertion import floored
 from senn_cli.growth.objective import Neurons
 from senn_cli.growth.search import (
     DepthSearch,

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from senn_cli.engine.programs import Ledger
+from senn_cli.growth.carry import edit_parameters
 from senn_cli.growth.compiled import ROOM, Compiled
 from senn_cli.growth.edits import (
-    AddNeurons,
-    EnlargeCapacity,
+    AddUnits,
+    Enlarge,
     InsertLayer,
     edit_architecture,
 )
@@ -22,7 +23,6 @@ from senn_cli.growth.round import GrowthRound
 from senn_cli.growth.search import DepthSearch, WidthSearch
 from senn_cli.growth.senn import SennPolicy
 from senn_cli.growth.settings import SennSettings
-from senn_cli.growth.surgery import edit_parameters
 from senn_cli.nets.architecture import CapacityRule
 from senn_cli.training.network import capacity_edits
 from tests.views import view_of
@@ -118,8 +118,8 @@ class Problem:
             if decision.edit is None:
                 continue
             for edit in capacity_edits(shape, decision.edit, rule):
-                after = edit_architecture(shape, edit, rule)
-                params, shape = edit_parameters(params, shape, edit, after), after
+                params = edit_parameters(params, shape, edit)
+                shape = edit_architecture(shape, edit)
                 assert self.nets.unused_are_zero(shape, params)
             steps.append((shape, params))
         return steps
@@ -147,7 +147,7 @@ def test_gain_is_taken_within_the_bounds_of_theorem_1(
         a = planted.nets.run(shape, params, planted.x.astype(np.float64)).reads[-1]
         etas.append(dense.eta(a, -planted.y.astype(np.float64), np.eye(OUTPUTS), 1e-3, 1e-3))
     accepted, bound = edits(found), float(np.mean(np.sum(planted.y**2, axis=1)))
-    assert accepted and all(isinstance(e, AddNeurons) and e.layer == 0 for e in accepted)
+    assert accepted and all(isinstance(e, AddUnits) and e.layer == 0 for e in accepted)
     for decision, before, after in zip(found.decisions, etas[:-1], etas[1:], strict=False):
         chosen = decision.candidates[0]
         assert chosen.eta == pytest.approx(before, rel=0.01)
@@ -284,10 +284,10 @@ def test_the_same_view_gives_the_same_decisions(planted: Problem, decide: Any) -
     for ours, theirs in zip(first.decisions, again.decisions, strict=True):
         assert ours.candidates == theirs.candidates and ours.reason == theirs.reason
     for ours, theirs in zip(edits(first), edits(again), strict=True):
-        np.testing.assert_array_equal(ours.weights, theirs.weights)
+        np.testing.assert_array_equal(ours.incoming, theirs.incoming)
         np.testing.assert_array_equal(ours.coefficients, theirs.coefficients)
     other = edits(decide(planted.view(seed=1)))
-    assert np.any(other[0].weights != edits(first)[0].weights)
+    assert np.any(other[0].incoming != edits(first)[0].incoming)
 
 
 def test_limits_on_neurons(planted: Problem, decide: Any) -> None:
@@ -348,15 +348,15 @@ def test_the_random_control_adds_initial_neurons_at_the_same_site(
     drawn = edits(found)
     assert drawn[0].layer == edits(decide(planted.view()))[0].layer
     # LeCun normal kernels on 4 inputs, unit normal biases and coefficients.
-    kernels = np.concatenate([e.weights[1:].ravel() for e in drawn])
-    rest = np.concatenate([np.append(e.weights[0], e.coefficients.ravel()) for e in drawn])
+    kernels = np.concatenate([e.incoming[1:].ravel() for e in drawn])
+    rest = np.concatenate([np.append(e.incoming[0], e.coefficients.ravel()) for e in drawn])
     assert len(kernels) == 4 * 13
     assert kernels.std() == pytest.approx(0.5, rel=0.3) and abs(kernels.mean()) < 0.25
     assert rest.std() == pytest.approx(1.0, rel=0.3) and abs(rest.mean()) < 0.5
-    assert len({e.weights.tobytes() for e in drawn}) == len(drawn)
+    assert len({e.incoming.tobytes() for e in drawn}) == len(drawn)
     # They know nothing of the data.
     other = edits(decide(Problem(nets, ONE, "planted", seed=9).view(), **loose))
-    np.testing.assert_array_equal(drawn[0].weights, other[0].weights)
+    np.testing.assert_array_equal(drawn[0].incoming, other[0].incoming)
 
 
 def test_the_random_control_adds_about_as_many_neurons(planted: Problem, decide: Any) -> None:
@@ -368,7 +368,7 @@ def test_the_random_control_adds_about_as_many_neurons(planted: Problem, decide:
 def test_initial_coefficients_keep_the_searched_weights(planted: Problem, decide: Any) -> None:
     searched = edits(decide(planted.view(), per_round=1))[0]
     drawn = edits(decide(planted.view(), per_round=1, initial_coefficients=True))[0]
-    np.testing.assert_array_equal(searched.weights, drawn.weights)
+    np.testing.assert_array_equal(searched.incoming, drawn.incoming)
     assert np.any(searched.coefficients != drawn.coefficients)
 
 
@@ -408,7 +408,7 @@ def test_a_layer_after_neurons_of_the_same_round_keeps_the_function(
     found = decide(deep.view(), max_width=4, weights=weights, **EVERYTHING)
     kinds = [type(e) for e in edits(found)]
     # Three neurons fill the layers up; then a layer, however dear, and with it the round ends.
-    assert kinds == [AddNeurons, AddNeurons, AddNeurons, InsertLayer]
+    assert kinds == [AddUnits, AddUnits, AddUnits, InsertLayer]
     assert found.finished and len(found.decisions) == 4
     last = found.decisions[-1].candidates[0]
     assert last.site.kind == "depth" and last.score == pytest.approx(last.delta_eta / 1e6)
@@ -448,4 +448,4 @@ def test_a_linear_model_gets_a_layer(nets: Any, decide: Any) -> None:
     before = problem.outputs(problem.shape, problem.params)
     after = problem.outputs(*problem.apply(found.decisions)[-1])
     np.testing.assert_allclose(after, before, atol=1e-5)
-    assert not any(isinstance(e, EnlargeCapacity) for e in edits(found))
+    assert not any(isinstance(e, Enlarge) for e in edits(found))

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -494,6 +494,8 @@ def images(part: Part, outputs: int) -> Dataset:
 def drawn(architecture: Architecture, spec: Any, seed: int = 0) -> Origin:
     """An origin with random numbers in every array that a run with this optimizer has."""
     optimizer = make_optimizer(spec, "classification", 10, 5)
+    if isinstance(architecture, DenseArchitecture):  # without what is tracked of it
+        optimizer = replace(optimizer, solver=None)
     network = new_network(architecture, initial_parameters(architecture, 0), optimizer)
     rng = np.random.default_rng(seed)
     arrays = {}

@@ -15,8 +15,8 @@ import pytest
 
 import senn_cli
 from senn_cli.errors import RunError, SennError, UsageError
-from senn_cli.growth.edits import PruneNeuron
-from senn_cli.nets.architecture import CapacityRule, Layer
+from senn_cli.growth.edits import RemoveUnit
+from senn_cli.nets.architecture import Layer
 from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.nets.registry import initial_parameters
@@ -86,7 +86,7 @@ def pruned(run: Run, path: Path, neuron: int) -> Path:
     """The weights of the run without a neuron of its layer 0, written to `path`."""
     optimizer = make_optimizer(ADAM, "classification", 10, 5)
     network = new_network(run.architecture, run.params, optimizer)
-    after = apply_edits(network, [PruneNeuron(0, neuron)], optimizer, CapacityRule(1, 0.5))
+    after = apply_edits(network, [RemoveUnit(0, neuron)], optimizer)
     save_weights(path, after.architecture, jax.device_get(after.state.params))
     return path
 
@@ -260,6 +260,8 @@ def moved(
         from senn_cli.training.assemble import with_tracking
 
         optimizer = with_tracking(spec, optimizer, 4, 1)
+    else:
+        optimizer = replace(optimizer, solver=None)
     architecture = DenseArchitecture((8, 8, channels), 5, LAYERS, bud)
     origin = drawn(architecture, spec.optimizer)
     if optimizer.tracking is not None:

@@ -1,0 +1,225 @@
+"""Carrying curvature through an edit: Kronecker factors of either sort, with rows and columns.
+
+What belongs to units that stay, stays with them. Inverses are made anew at the next update.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from senn_cli.curvature import tracked
+from senn_cli.curvature.kfac import KfacState
+from senn_cli.curvature.slow import SlowGradient
+from senn_cli.curvature.tracked import Pair, Side
+from senn_cli.curvature.tracking import Tracked
+from senn_cli.growth.edits import AddUnits, Edit, InsertLayer, Redraw
+from senn_cli.growth.insertion import Insertion
+from senn_cli.growth.lineage import Lineage, origin, shared, taken
+from senn_cli.nets.features import (
+    Architecture,
+    ArrayTree,
+    Map,
+    feature_named,
+    hidden_feature,
+    readers,
+    row_mask,
+    standing,
+)
+
+
+def kfac_carried(
+    state: KfacState,
+    params: ArrayTree,
+    architecture: Architecture,
+    edit: Edit,
+    after: Architecture,
+    lines: Lineage,
+) -> KfacState:
+    """KFAC's state (NumPy leaves) after `edit`; its inverses are made anew at the next step.
+
+    Old entries stay. A new unit's row of A follows from measured second moments; its row of S and
+    its 3 x 3 block are zero, as its gradients are while its output weights are zero. An inserted
+    layer's factors follow from the old ones by the change of coordinates; only its 3 x 3 blocks
+    are unknown and start from the next batch.
+
+    Args:
+      params: the parameters before the edit.
+    """
+    dtype = state.factors[standing(architecture)[0].name]["a"].dtype
+    factors: dict[str, dict[str, Any]] = {}
+    ages: dict[str, Any] = {}
+    for m in standing(after):
+        found = origin(architecture, lines, m)
+        old = None if found.before is None else found.before.name
+        ages[m.name] = state.ages[old] if old is not None else np.zeros((), np.int32)
+        factors[m.name] = {
+            f"{side}{what}": np.zeros((size, size), dtype)
+            if old is None
+            else factor(state.factors[old][f"{side}{what}"], index, shares)
+            for side, size, index, shares in (
+                ("a", m.rows, found.rows, None),
+                ("s", m.columns, found.columns, found.column_shares),
+            )
+            for what in ("", "_inverse")
+        }
+        if (name := m.target.coefficients) is not None:
+            before = lines[m.target.name].before
+            was = None if before is None else feature_named(architecture, before).coefficients
+            ages[name] = state.ages[was] if was is not None else np.zeros((), np.int32)
+            factors[name] = {
+                symbol: np.zeros((m.columns, 3, 3), dtype)
+                if was is None
+                else block(state.factors[was][symbol], found.columns, found.column_shares)
+                for symbol in ("c", "c_inverse")
+            }
+    if isinstance(edit, InsertLayer):
+        new = Insertion(architecture, after, edit)
+        old_pair = state.factors[new.old.name]
+        pairs = new.factors(params, old_pair["a"], old_pair["s"])
+        for m, (a, s) in zip((new.first, new.second), pairs, strict=True):
+            factors[m.name] |= {"a": a, "s": s}
+            ages[m.name] = state.ages[new.old.name]
+    elif isinstance(edit, AddUnits) and edit.moments is not None:
+        for m, source in readers(after, hidden_feature(after, edit.layer).name):
+            if len(m.sources) == 1 and not m.window and m.bias and source.size == 1:
+                a = extended(factors[m.name]["a"], edit.moments, edit.count)
+                factors[m.name]["a"] = a
+    return KfacState(state.seen, ages, np.ones((), bool), factors)
+
+
+def factor(matrix: np.ndarray, index: np.ndarray, shares: np.ndarray | None) -> np.ndarray:
+    """A factor with rows and columns `index`, zero at new ones; gradients times their shares."""
+    result = taken(matrix, index, 0, 1)
+    if shares is None:
+        return result
+    return (result * np.outer(shares, shares)).astype(matrix.dtype)
+
+
+def block(blocks: np.ndarray, index: np.ndarray, shares: np.ndarray | None) -> np.ndarray:
+    """The blocks (n, 3, 3) of units `index`, zero for new ones; squared gradients by shares."""
+    result = taken(blocks, index, 0)
+    return result if shares is None else (result * shares[:, None, None] ** 2).astype(blocks.dtype)
+
+
+def extended(a: np.ndarray, moments: np.ndarray, k: int) -> np.ndarray:
+    """The factor A with the rows of `k` new units, by what a sample says of them.
+
+    A is an average over batches, `moments` (c + k, c + k) come from another sample, so that copying
+    the new rows could make A indefinite. The sample is asked for the new units' regression on the
+    c old ones, B = M_cc^-1 M_cp, and for what that leaves; with the old block of A they give
+    A_cp = A_cc B and A_pp = B^T A_cc B + (M_pp - M_pc B), positive semi-definite whatever A_cc. On
+    the sample that A was measured on, this is A itself.
+    """
+    c = moments.shape[0] - k
+    m, old = moments.astype(np.float64), a[:c, :c].astype(np.float64)
+    b = np.linalg.lstsq(m[:c, :c], m[:c, c:], rcond=1e-6)[0]
+    rest = m[c:, c:] - m[c:, :c] @ b
+    values, vectors = np.linalg.eigh((rest + rest.T) / 2)
+    rest = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    result = a.copy()
+    result[:c, c : c + k] = old @ b
+    result[c : c + k, :c] = (old @ b).T
+    result[c : c + k, c : c + k] = b.T @ old @ b + rest
+    return result
+
+
+def tracked_carried(
+    state: Tracked,
+    params: ArrayTree,
+    architecture: Architecture,
+    edit: Edit,
+    after: Architecture,
+    lines: Lineage,
+) -> Tracked:
+    """What is tracked, after `edit`.
+
+    Rows of new units, and of those drawn anew, begin at their next batch.
+
+    Args:
+      params: the parameters before the edit.
+    """
+    maps: dict[str, Pair] = {}
+    averages: dict[str, np.ndarray] = {}
+    ages: dict[str, np.ndarray] = {}
+    for m in standing(after):
+        found = origin(architecture, lines, m)
+        name = None
+        if found.before is not None and found.before.target.role != "bud":
+            name = found.before.name  # of the others, nothing was tracked
+        fresh = _redrawn(m, edit)
+        maps[m.name] = Pair(_blank(m.rows), _blank(m.columns))
+        if name is not None:
+            pair = state.factors.maps[name]
+            maps[m.name] = Pair(
+                _side(pair.a, found.rows, None, fresh),
+                _side(pair.s, found.columns, found.column_shares),
+            )
+        if state.slow is None:
+            continue
+        averages[m.name] = np.zeros((2, *m.size), np.float32)
+        ages[m.name] = np.zeros((2, m.rows), np.int32)
+        if name is not None:
+            old = taken(np.asarray(state.slow.averages[name]), found.rows, 1)
+            old = shared(taken(old, found.columns, 2), found, "covector")
+            averages[m.name] = np.where(fresh[:, None], 0, old).astype(np.float32)
+            age = taken(np.asarray(state.slow.ages[name]), found.rows, 1)
+            ages[m.name] = np.where(fresh, 0, age).astype(np.int32)
+    if isinstance(edit, InsertLayer):
+        _inserted(maps, state, params, Insertion(architecture, after, edit))
+    factors = state.factors._replace(maps=maps)
+    slow = state.slow and SlowGradient(averages, ages)  # type: ignore[arg-type]
+    result: Tracked = jax.device_get(Tracked(factors, slow))
+    return result
+
+
+def _redrawn(m: Map, edit: Edit) -> np.ndarray:
+    """Rows of a map that read units which `edit` draws anew, bool `(n_a,)`."""
+    units = {}
+    for feature in (source.feature for source in m.sources):
+        chosen = edit.units.get(feature.name, ()) if isinstance(edit, Redraw) else ()
+        numbers = np.arange(feature.capacity)
+        units[feature.name] = np.isin(numbers, chosen) & (numbers >= feature.width)
+    found: np.ndarray = row_mask(m, units, bias=False)
+    return found
+
+
+def _side(
+    side: Side, index: np.ndarray, shares: np.ndarray | None, fresh: np.ndarray | None = None
+) -> Side:
+    """One factor of a map, with rows `index`; those that are `fresh` have seen nothing."""
+    result = tracked.moved(side, index)
+    if shares is not None:
+        moment = np.asarray(result.moment)
+        moment = (moment * np.outer(shares, shares)).astype(moment.dtype)
+        result = result._replace(moment=moment)  # type: ignore[arg-type]
+    old = index[index >= 0]
+    if shares is not None or len(np.unique(old)) < len(old):  # no longer an inverse
+        result = result._replace(used=np.zeros(len(index), bool))  # type: ignore[arg-type]
+    if fresh is not None and fresh.any():
+        result = tracked.renewed(result, fresh)  # type: ignore[arg-type]
+    return result
+
+
+def _blank(size: int) -> Side:
+    """A factor that has seen nothing."""
+    square, never = np.zeros((size, size), np.float32), np.zeros(size, np.int32)
+    fields: Any = (square, never, square, np.zeros(size, bool), np.zeros((), np.float32))
+    return Side(*fields)
+
+
+def _inserted(maps: dict[str, Pair], state: Tracked, params: ArrayTree, new: Insertion) -> None:
+    """The factors of the two maps that came of one, as old as the youngest row in use; in place."""
+    old = state.factors.maps[new.old.name]
+    pairs = new.factors(params, np.asarray(old.a.moment), np.asarray(old.s.moment))
+    for m, moments, rows in zip((new.first, new.second), pairs, new.blocks, strict=True):
+        sides = []
+        for before, moment, here, there in zip(old, moments, rows, new.old_block, strict=True):
+            age = np.asarray(before.ages)[there].min(initial=np.iinfo(np.int32).max)
+            ages = np.zeros(len(moment), np.int32)
+            ages[here] = age
+            blank = _blank(len(moment))
+            sides.append(blank._replace(moment=moment, ages=ages))  # type: ignore[arg-type]
+        maps[m.name] = Pair(*sides)
