@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from senn_cli.curvature.factorisations import in_turn
 from senn_cli.curvature.kronecker import second_moment, with_constant
 from senn_cli.curvature.observe import input_rows, observe
 from senn_cli.engine.arrays import Arrays, inputs, targets
@@ -144,7 +145,7 @@ def _score_depth(target: Target, v: jax.Array, layers: Neurons, active: jax.Arra
         a_q = objective.layer_activations(Neurons(*layer), v, active)
         return score.gain_of_layer(target, a_q)
 
-    return Gain(*jax.lax.map(one, tuple(layers)))
+    return in_turn(one, tuple(layers))
 
 
 def _append(

@@ -50,6 +50,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from senn_cli.curvature import tracked
+from senn_cli.curvature.factorisations import inverses
 from senn_cli.curvature.kronecker import SMALLEST
 
 
@@ -118,29 +119,6 @@ def features_used(consumer: Consumer, groups: jax.Array) -> jax.Array:
     return consumer.used[groups[:, 0]]
 
 
-def inverse_blocks(matrices: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The inverses `(F, G, G)` of symmetric positive definite `matrices`, and which are such.
-
-    Gauss-Jordan elimination of all F at once, in G steps without pivoting, which a positive
-    definite matrix does not need; its pivots are positive, and only its. Rather than batched
-    LAPACK calls, which are slow for many small matrices, and which on a CPU can wait for each other
-    for ever where several of them are independent.
-    """
-
-    def eliminated(k: jax.Array, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        matrices, definite = carry
-        pivot = matrices[:, k, k]
-        row = (matrices[:, k, :] / pivot[:, None]).at[:, k].set(1.0 / pivot)
-        column = matrices[:, :, k].at[:, k].set(0.0)
-        matrices = matrices.at[:, :, k].set(0.0) - column[:, :, None] * row[:, None, :]
-        return matrices.at[:, k, :].set(row), definite & (pivot > 0)
-
-    # A loop: written out, most of a program's compilation would be this.
-    start = (matrices, jnp.ones(matrices.shape[0], bool))
-    inverses, definite = jax.lax.fori_loop(0, matrices.shape[1], eliminated, start)
-    return inverses, definite
-
-
 def natural_step(consumer: Consumer) -> jax.Array:
     """N = A_cc^-1 dW_c S^-1, `(n_a, n_s)`, zero on unused rows: the natural gradient."""
     return consumer.a_inverse @ consumer.gradient @ consumer.s_inverse
@@ -174,8 +152,8 @@ def _gain(
         paired = residual_gradient(consumer._replace(gradient=other))
     inner = jnp.einsum("fgs,fhs->fgh", residual[groups], (paired @ consumer.s_inverse)[groups])
     unit = jnp.eye(groups.shape[1], dtype=power.dtype)
-    inverses, _ = inverse_blocks(jnp.where(live[:, None, None], power, unit))
-    return jnp.where(live, jnp.sum(inverses * inner, axis=(1, 2)), 0.0)
+    inverse, _ = inverses(jnp.where(live[:, None, None], power, unit))
+    return jnp.where(live, jnp.sum(inverse * inner, axis=(1, 2)), 0.0)
 
 
 def _power(consumer: Consumer, groups: jax.Array) -> jax.Array:
@@ -243,7 +221,7 @@ def dormant_gain_exact(
     # Symmetric in exact arithmetic.
     schur = power - 0.5 * (explained + jnp.swapaxes(explained, 1, 2))
     unit = jnp.eye(groups.shape[1], dtype=power.dtype)
-    _, sound = inverse_blocks(jnp.where(live[:, None, None], schur, unit))
+    _, sound = inverses(jnp.where(live[:, None, None], schur, unit))
     return _gain(consumer, groups, jnp.where(sound[:, None, None], schur, power), live, other)
 
 
@@ -263,7 +241,7 @@ def removal(
     unit = jnp.eye(groups.shape[1], dtype=kernel.dtype)
     w = jnp.where(consumer.used[:, None], kernel, 0.0)
     bend = w @ consumer.s
-    schur, _ = inverse_blocks(jnp.where(where, blocks(consumer.a_inverse, groups), unit))
+    schur, _ = inverses(jnp.where(where, blocks(consumer.a_inverse, groups), unit))
 
     def schur_times(rows: jax.Array) -> jax.Array:
         """Ahat_p X_p for every feature, from X `(n_a, n_s)`: `(F, G, n_s)`."""
@@ -275,7 +253,7 @@ def removal(
     residual, solved = schur_times(one), two @ consumer.s_inverse
     cost = jnp.sum(residual * solved[groups], axis=(1, 2))
     inner = jnp.einsum("fgs,fhs->fgh", residual, schur_times(solved))
-    power, _ = inverse_blocks(jnp.where(where, _power(consumer, groups), unit))
+    power, _ = inverses(jnp.where(where, _power(consumer, groups), unit))
     lower = jnp.sum(power * inner, axis=(1, 2))
     # -Tr[R^T W] + Tr[W^T Ahat W S] / 2, linear in dW: the mean of both is as good as either.
     change = jnp.sum(w[groups] * schur_times(0.5 * (bend - first - second)), axis=(1, 2))

@@ -13,6 +13,7 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 
+from senn_cli.curvature.factorisations import in_turn
 from senn_cli.growth import ascent, objective
 from senn_cli.growth.objective import Neurons
 from senn_cli.nets.architecture import Activation
@@ -235,11 +236,7 @@ def search_layers(
         return objective.layer_score(Neurons(*layer), v, residual, active, settings.log_determinant)
 
     def score(layers: Neurons) -> jax.Array:
-        # One layer after the other, not `vmap`: jaxlib (0.10) runs a batch of factorisations as
-        # tasks of the same thread pool that waits for them, and two such batches at once lock up
-        # a machine with two cores for ever.
-        scores: jax.Array = jax.lax.map(one, tuple(masked(layers)))
-        return scores
+        return in_turn(one, tuple(masked(layers)))
 
     flat = _initial_neurons(key, settings.proposals * q, 1 + q, active + 1, "rational", v.dtype)
     start = jax.tree.map(lambda x: x.reshape(settings.proposals, q, -1), flat)

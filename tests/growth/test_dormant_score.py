@@ -418,20 +418,6 @@ def test_noise_raises_a_score_by_rows_times_outputs_over_examples() -> None:
     np.testing.assert_allclose(mean, 12, atol=5 * np.sqrt(24 / draws))
 
 
-@pytest.mark.parametrize("size", [1, 2, 9])
-def test_inverses_of_many_small_blocks(size: int) -> None:
-    x = np.random.default_rng(size).standard_normal((40, size + 2, size))
-    matrices = np.swapaxes(x, 1, 2) @ x
-    found, definite = jax.jit(ds.inverse_blocks)(matrices)
-    condition = np.linalg.cond(matrices)[:, None, None]
-    deviation = np.abs(found @ matrices - np.eye(size))
-    assert np.all(deviation < 1e-14 * condition) and np.asarray(definite).all()
-    # One negative eigenvalue, wherever it points, is noticed.
-    matrices -= (1.01 * np.linalg.eigvalsh(matrices)[:, 0])[:, None, None] * np.eye(size)
-    assert not np.asarray(jax.jit(ds.inverse_blocks)(matrices)[1]).any()
-    assert not np.asarray(ds.inverse_blocks(jnp.full((2, size, size), np.nan))[1]).any()
-
-
 def test_an_inverse_that_lags_behind_leaves_the_exact_score_at_its_bound() -> None:
     p = problem("dense", 7)
     c = consumer(p)
