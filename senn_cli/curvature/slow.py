@@ -3,7 +3,7 @@
 A score is quadratic in the gradient dW, so that noise in dW raises it, by G n_s / N for a feature
 of G rows where dW is a mean over N examples. With two averages over different batches, one for
 even and one for odd steps, each product pairs one with the other and has no such term in its
-expectation; what remains is a standard error (`dormant_score.gain_error`).
+expectation; what remains is a standard error (`score.gain_error`).
 
 Every row has an age in each of the two, as the factors of tracked.py have: a row that is new counts
 its first batch in full.

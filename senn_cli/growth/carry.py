@@ -12,8 +12,8 @@ from senn_cli.curvature import tracked
 from senn_cli.curvature.kfac import KfacState
 from senn_cli.curvature.tracked import TrackSettings
 from senn_cli.curvature.tracking import Tracked
-from senn_cli.growth import dormant_score
 from senn_cli.growth.carry_curvature import kfac_carried, tracked_carried
+from senn_cli.growth.compensation import compensated, compensation
 from senn_cli.growth.edits import (
     Activate,
     AddUnits,
@@ -106,7 +106,7 @@ def compensations(
         for source in m.reads(feature):
             moment = np.asarray(tracked.consistent(settings, state.factors.maps[m.name].a))
             rows = m.groups(source)[edit.unit]
-            found[m.name] = dormant_score.compensation(moment, row_mask(m, used), rows)
+            found[m.name] = compensation(moment, row_mask(m, used), rows)
     return found
 
 
@@ -215,7 +215,7 @@ def _compensated(
         if m.name in compensation:
             share, rows = compensation[m.name], m.groups(source)[edit.unit]
             share = np.pad(share, ((0, m.rows - len(share)), (0, 0)))
-            matrix = dormant_score.compensated(joined(m, params[m.name]), share, rows)
+            matrix = compensated(joined(m, params[m.name]), share, rows)
             result[m.name] = split(m, matrix)
     return result
 

@@ -18,11 +18,12 @@ from senn_cli.engine.arrays import Arrays, inputs, targets
 from senn_cli.engine.metric import Metric
 from senn_cli.engine.objective import Task
 from senn_cli.engine.programs import Ledger, Program
-from senn_cli.growth import objective, score
+from senn_cli.growth import objective
 from senn_cli.growth.objective import Neurons
 from senn_cli.growth.reader import Shares
-from senn_cli.growth.score import Gain, Target
+from senn_cli.growth.score import Gains
 from senn_cli.growth.search import DepthSearch, WidthSearch, search_layers, search_neurons
+from senn_cli.growth.target import Target, gain_of_layer, gain_of_neurons, prepare
 from senn_cli.nets.activation import activate
 from senn_cli.nets.architecture import Activation
 from senn_cli.nets.mlp import MlpArchitecture
@@ -61,8 +62,8 @@ class Compiled:
     `target(a, g, s, active_in, active_out) -> Target`;
     `search_width(key, u, spectrum | None, residual, active, activation, settings) -> Neurons`;
     `search_depth(key, v, residual, active, settings) -> Neurons`;
-    `score_width(target, u, neurons, activation) -> Gain`;
-    `score_depth(target, v, layers, active) -> Gain`;
+    `score_width(target, u, neurons, activation) -> Gains`;
+    `score_depth(target, v, layers, active) -> Gains`;
     `append(a, u, neuron, column, activation) -> (a with the neuron's activations, E[a a^T])`;
     `activations(u, neurons, activation) -> (N, P)`.
 
@@ -91,7 +92,7 @@ class Compiled:
             return Sample(a, yields, tuple(spare), g, s, seen.loss)
 
         def target(a: Any, g: Any, s: Any, active_in: Any, active_out: Any) -> Target:
-            return score.prepare(
+            return prepare(
                 a,
                 g,
                 s,
@@ -136,14 +137,14 @@ def _activations(u: jax.Array, neurons: Neurons, activation: Activation) -> jax.
     return activate(activation, u @ neurons.weights.T, neurons.coefficients.T)
 
 
-def _score_width(target: Target, u: jax.Array, neurons: Neurons, activation: Activation) -> Gain:
-    return score.gain_of_neurons(target, _activations(u, neurons, activation))
+def _score_width(target: Target, u: jax.Array, neurons: Neurons, activation: Activation) -> Gains:
+    return gain_of_neurons(target, _activations(u, neurons, activation))
 
 
-def _score_depth(target: Target, v: jax.Array, layers: Neurons, active: jax.Array) -> Gain:
-    def one(layer: tuple[jax.Array, ...]) -> Gain:
+def _score_depth(target: Target, v: jax.Array, layers: Neurons, active: jax.Array) -> Gains:
+    def one(layer: tuple[jax.Array, ...]) -> Gains:
         a_q = objective.layer_activations(Neurons(*layer), v, active)
-        return score.gain_of_layer(target, a_q)
+        return gain_of_layer(target, a_q)
 
     return in_turn(one, tuple(layers))
 

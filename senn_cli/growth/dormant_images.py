@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from senn_cli.curvature.tracking import Tracked, Tracking
-from senn_cli.growth import dormant_score
+from senn_cli.growth import moments, score
 from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.nets.features import joined, standing
 from senn_cli.nets.registry import used
@@ -46,7 +46,7 @@ def image_scores(
     """All scores of the network of `shape`.
 
     Gradients are the averages of even and of odd steps, one for each factor of a product, so that
-    their noise adds nothing in expectation (dormant_score.py).
+    their noise adds nothing in expectation (score.py).
     """
     assert state.slow is not None and tracking.slow is not None
     units = used(shape, widths)
@@ -59,16 +59,16 @@ def image_scores(
     for wire in standing(shape):
         pair = state.factors.maps[wire.name]
         first, other = state.slow.averages[wire.name]
-        view = dormant_score.consumer(tracking.settings, pair, first)
-        etas[wire.name] = dormant_score.eta(view, other)
+        view = moments.of_tracked(tracking.settings, pair, first)
+        etas[wire.name] = score.eta(view, other)
         groups = jnp.asarray(np.concatenate([wire.groups(source) for source in wire.sources]))
         # What only one of the two averages has seen has no product of two yet.
         seen = jnp.min(state.slow.ages[wire.name], axis=0)[groups[:, 0]] > 0
-        gain = jnp.where(seen, dormant_score.dormant_gain(view, groups, other), 0.0)
+        gain = jnp.where(seen, score.gains(view, groups, other).lower, 0.0)
         kernel = joined(wire, params[wire.name])
-        removal = dormant_score.removal(view, kernel, groups, other)
+        removal = score.removals(view, kernel, groups, other)
         outputs = jnp.sum(jnp.asarray(units[wire.target.name]))
-        variance = dormant_score.gain_error(view, groups, other, outputs) ** 2
+        variance = score.gain_error(view, groups, other, outputs) ** 2
         start = 0
         for source in wire.sources:
             here = slice(start, start + source.feature.capacity)
@@ -81,8 +81,8 @@ def image_scores(
                 continue
             gains[source.feature.index] += gain[here]
             variances[source.feature.index] += variance[here]
-            costs[source.feature.index] += removal.lower[here]
-            changes[source.feature.index] += removal.loss_change[here]
+            costs[source.feature.index] += removal.cost[here]
+            changes[source.feature.index] += removal.change[here]
     return ImageScores(
         etas=etas,
         gains=tuple(gains),

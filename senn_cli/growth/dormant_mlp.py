@@ -14,18 +14,18 @@ the `bias` of the candidates here. tau is a share of the score eta of all maps t
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
 
 import numpy as np
 
-from senn_cli.curvature.kronecker import SMALLEST
 from senn_cli.engine.arrays import examples
+from senn_cli.growth import score
 from senn_cli.growth.compiled import Compiled, Sample
 from senn_cli.growth.edits import AddUnits
 from senn_cli.growth.objective import Neurons
 from senn_cli.growth.policy import Candidate, Decision, Policy, Round, Site, View
 from senn_cli.growth.reader import Reader, make_reader
 from senn_cli.growth.removal import Bar, prunings
+from senn_cli.growth.score import Gains
 from senn_cli.growth.settings import SennSettings
 from senn_cli.growth.standing import Dice, StandingSettings, standing
 from senn_cli.nets.features import joined
@@ -51,33 +51,11 @@ class DormantNeurons(Policy):
         return Round(tuple(_DormantRound(self, view, dice).run(recorded)))
 
 
-class Gains(NamedTuple):
-    """The score increases of a reader's proposals, `(P,)` each, noise removed by pairing halves.
-
-    Attributes:
-      exact: Delta eta, by the Schur complement.
-      lower: Delta eta', the lower bound of Theorem 2, which decides.
-    """
-
-    exact: np.ndarray
-    lower: np.ndarray
-
-
 def gains(reader: Reader) -> Gains:
-    """The gains of all rows of `reader` that are not in use, each on its own."""
-    used, share = reader.used, reader.shares.a
-    explained = reader.a[used:, :used] @ reader.inverse(reader.ridge)
-    first, second = (h[used:] - explained @ h[:used] for h in reader.halves)
-    paired = np.sum(first @ reader.s_inverse * second, axis=1)
-    power = np.diagonal(reader.a)[used:]
-    # Damping relative to a neuron's own power: the score does not depend on its scale.
-    damped = (1.0 + share) * power
-    schur = damped - np.sum(explained * reader.a[used:, :used], axis=1)
-    live = power > SMALLEST
-    schur = np.where(live, np.maximum(schur, share * power), 1.0)
-    return Gains(
-        np.where(live, paired / schur, 0.0), np.where(live, paired / np.where(live, damped, 1), 0.0)
-    )
+    """The gains of all rows of `reader` that are not in use; noise is removed by pairing halves."""
+    first, second = reader.halves
+    groups = np.arange(reader.used, len(reader.a))[:, None]
+    return score.gains(reader.statistics._replace(gradient=first), groups, second)
 
 
 class _DormantRound:

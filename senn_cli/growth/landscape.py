@@ -18,7 +18,8 @@ from senn_cli.curvature.observe import input_rows, observe
 from senn_cli.engine.arrays import Arrays, inputs, targets
 from senn_cli.engine.metric import Metric
 from senn_cli.engine.objective import Task
-from senn_cli.growth import objective, score
+from senn_cli.growth import objective
+from senn_cli.growth.target import prepare
 from senn_cli.nets.features import Architecture, row_mask
 from senn_cli.nets.registry import Parameters, used
 
@@ -68,7 +69,7 @@ def make_landscape(
         units = used(shape, widths)
         seen = observe(shape, params, units, x, y, task, metric)
         first, m = shape.maps[:2]
-        target = score.prepare(
+        target = prepare(
             input_rows(m, seen.reads[m.name]),
             seen.told[m.name],
             seen.s[m.name],

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from senn_cli.curvature.kronecker import SMALLEST
+from senn_cli.growth import score
+from senn_cli.growth.moments import MapStatistics
 
 
 @dataclass(frozen=True)
@@ -58,31 +60,35 @@ class Reader:
         """The mean eigenvalue of A over the rows in use."""
         return float(np.trace(self.a[: self.used, : self.used])) / self.used
 
-    @property
-    def ridge(self) -> float:
-        """What damps the diagonal of A."""
-        return self.shares.a * self.mean_power
-
-    def inverse(self, ridge: float) -> np.ndarray:
-        """The inverse of A over the rows in use with `ridge` on its diagonal, `(used, used)`."""
-        return _inverse(self.a[: self.used, : self.used], ridge)
+    def inverse(self, share: float) -> np.ndarray:
+        """The inverse of A over the rows in use, damped by `share` of its mean, `(used, used)`."""
+        return _inverse(self.a[: self.used, : self.used], share * self.mean_power)
 
     @property
-    def s_inverse(self) -> np.ndarray:
-        """The inverse of the damped S, `(m, m)`."""
-        return _s_inverse(self.s, self.shares)
+    def statistics(self) -> MapStatistics:
+        """What scores are made of; a row that comes is damped by a share of its own power."""
+        rows, room = len(self.a), len(self.a) - self.used
+        return MapStatistics(
+            a=self.a,
+            a_inverse=np.pad(self.inverse(self.shares.a), (0, room)),
+            ridge=np.full(rows, self.shares.a * self.mean_power),
+            fresh=self.shares.a * np.diagonal(self.a),
+            s=self.s,
+            s_inverse=_s_inverse(self.s, self.shares),
+            gradient=self.gradient,
+            used=np.arange(rows) < self.used,
+            scatter=self.weighted / max(self.count - 1, 1),
+        )
 
     @property
     def eta(self) -> float:
-        """The map's score, Tr[A^-1 dW S^-1 dW^T]; the bias by noise is kept."""
-        gradient = self.gradient[: self.used]
-        return float(np.sum(self.inverse(self.ridge) @ gradient @ self.s_inverse * gradient))
+        """The map's score; the bias by noise is kept."""
+        return float(score.eta(self.statistics))
 
     @property
     def eta_bias(self) -> float:
         """By how much the finite sample is expected to raise `eta`."""
-        weighted = self.weighted[: self.used, : self.used]
-        return float(np.sum(self.inverse(self.ridge) * weighted)) / max(self.count - 1, 1)
+        return float(score.eta_bias(self.statistics))
 
     def change(self, neuron: int, combination: np.ndarray) -> float:
         """The change of the loss by removing `neuron`, by the quadratic model.

@@ -1,16 +1,10 @@
 """Pruning is reversed addition: section 3.5 of the paper.
 
-A neuron p of a hidden layer may go if, once it is gone, it would not be added again. The map that
-reads the layer has the quadratic model of `dormant_score`: with the other neurons standing in for p
-(optimal brain surgeon) the weights change by D, D_p = -W_p and D_c = C W_p, and the gradient of p's
-weights becomes dW_p - h W_p S, where h is the part of E[a_p^2] that C leaves. What is left of it,
-
-  R'_p = dW_p - A_pc A_cc^-1 dW_c - h W_p S,
-
-says by how much re-enabling p would raise the score: Tr[Ahat_p^-1 R'_p S^-1 R'_p^T], the removal
-cost. It is twice the predicted change of the loss plus the fall of the score eta, and is compared
-with tau eta (of what remains) and alpha, as an addition is. The compensation is that of the
-undamped A, so that a copy costs nothing, while scores are damped as everywhere.
+A neuron p of a hidden layer may go if, once it is gone, it would not be added again: the removal
+cost (`score.removals`) is by how much re-enabling it would raise the score. It is twice the
+predicted change of the loss plus the fall of the score eta, and is compared with tau eta (of what
+remains) and alpha, as an addition is. The compensation is that of the undamped A, so that a copy
+costs nothing, while scores are damped as everywhere.
 
 After every removal the costs are taken anew, so that of two copies one stays.
 """
@@ -20,64 +14,27 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from senn_cli.curvature.kronecker import SMALLEST
-from senn_cli.growth.dormant_score import compensation
+from senn_cli.growth import score
+from senn_cli.growth.compensation import SHARE, compensation
 from senn_cli.growth.edits import RemoveUnit
 from senn_cli.growth.policy import Candidate, Decision, Site
 from senn_cli.growth.reader import Reader
-
-COMPENSATION_SHARE = 1e-6
-"""Damping of A in the compensation, as a share of its mean eigenvalue."""
-
-
-class Removals(NamedTuple):
-    """What removing each neuron of a layer would cost, `(n,)` each.
-
-    Attributes:
-      cost: the score increase that re-enabling it would bring, by the Schur complement.
-      lower: Theorem 2's lower bound on that.
-      bias: by how much the finite sample is expected to raise `cost`.
-      eta: the score of the map without the neuron.
-    """
-
-    cost: np.ndarray
-    lower: np.ndarray
-    bias: np.ndarray
-    eta: np.ndarray
+from senn_cli.growth.score import Removals
 
 
 def removals(reader: Reader) -> Removals:
-    """The costs of all neurons that `reader` reads, each on its own."""
-    used, share = reader.used, reader.shares.a
-    power = np.diagonal(reader.a)[:used]
-    gradient, s_inverse, ridge = reader.gradient[:used], reader.s_inverse, reader.ridge
-    inverse = reader.inverse(ridge)
-    precision = np.diagonal(inverse)[:, None]
-    solved = inverse @ gradient
-    # Once the optimal compensation is in place; its damping is nearly none.
-    slight = COMPENSATION_SHARE * reader.mean_power
-    left = np.maximum(1.0 / np.diagonal(reader.inverse(slight)) - slight, 0.0)[:, None]
-    residual = solved / precision - left * (reader.kernel @ reader.s)
-    # A neuron that is added is damped by a share of its own power.
-    schur = np.maximum(1.0 / precision[:, 0] - ridge, 0.0) + share * power
-    squared = np.sum(residual @ s_inverse * residual, axis=1)
-    schur = np.maximum(schur, SMALLEST)
-    # R'_p is a mean over the examples, and this is its variance. As in `sample_bias`, but that the
-    # examples' gradients are rid of p's part too, which is small where the cost is.
-    scatter = np.sum(inverse @ reader.weighted[:used, :used] * inverse, axis=1)
-    noise = scatter / precision[:, 0] ** 2 / max(reader.count - 1, 1)
-    fall = np.sum(solved @ s_inverse * solved, axis=1) / precision[:, 0]
-    found = Removals(
-        cost=squared / schur,
-        lower=squared / np.maximum((1.0 + share) * power, SMALLEST),
-        bias=noise / schur,
-        eta=np.sum(solved @ s_inverse * gradient) - fall,
-    )
-    return Removals(*(x[1:] for x in found))
+    """The costs of all neurons that `reader` reads, each on its own.
+
+    The compensation is nearly undamped, so that a copy costs nothing.
+    """
+    groups = 1 + np.arange(reader.used - 1)[:, None]
+    slight = SHARE * reader.mean_power
+    left = np.maximum(1.0 / np.diagonal(reader.inverse(SHARE)) - slight, 0.0)
+    kernel = np.pad(reader.kernel, ((0, len(reader.a) - reader.used), (0, 0)))
+    return score.removals(reader.statistics, kernel, groups, left=left[1:, None, None])
 
 
 @dataclass(frozen=True)
@@ -173,7 +130,7 @@ def _compensation(reader: Reader, neuron: int) -> np.ndarray:
     """How the other rows in use stand in for a neuron, `(used,)`."""
     kept, everything = reader.a[: reader.used, : reader.used], np.ones(reader.used, bool)
     rows = np.array([1 + neuron])
-    return compensation(kept, everything, rows, share=COMPENSATION_SHARE)[:, 0]
+    return compensation(kept, everything, rows)[:, 0]
 
 
 def swapped_out(values: np.ndarray, neuron: int) -> np.ndarray:

@@ -16,8 +16,8 @@ from senn_cli.growth.observed import Observed
 from senn_cli.growth.policy import Candidate, Decision, Round, Site, View, sites
 from senn_cli.growth.reader import Reader, make_reader
 from senn_cli.growth.removal import Bar, prunings
-from senn_cli.growth.score import Target
 from senn_cli.growth.settings import SennSettings
+from senn_cli.growth.target import Target
 from senn_cli.nets.architecture import Layer
 from senn_cli.nets.features import joined
 from senn_cli.nets.mlp import MlpArchitecture, draw_neurons

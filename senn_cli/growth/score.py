@@ -1,161 +1,260 @@
-"""The natural expansion score and its increases: section 3 and Theorem 2 of the paper.
+"""The natural expansion score, its increases and removal costs: section 3, Theorem 2, pruning.
 
-Everything concerns one linear map that reads activations `a` (the constant 1 included) and yields
-pre-activations with gradients `g`. With F = S (x) A:
+Everything concerns one linear map (moments.py) that reads n rows a and yields m pre-activations
+with gradients g; dW = E[a g^T] is the loss's gradient with respect to its whole kernel. The weights
+of unused rows are zero, but they receive gradient. A unit p is a group of G rows: one of a dense
+map, nine of a 3x3 convolution. Subscript c means the used rows (without p, where p is used itself).
+A and S stand for the damped factors; the identities hold for them as they do for the plain ones.
 
-  eta      = Tr[S^-1 E[g a^T] A^-1 E[a g^T]]                          (section 3.4)
-  Delta eta  = Tr[S^-1 E[g_r a_p^T] Ahat_p^-1 E[a_p g_r^T]]           (corollary of appendix A.2)
-  Delta eta' = Tr[S^-1 E[g_r a_p^T] A_p^-1 E[a_p g_r^T]] <= Delta eta (Theorem 2)
+**The score** of the used rows, twice what the best step gains (section 3.4):
 
-with the residual gradient g_r = g - E[g a^T] A^-1 a and the Schur complement Ahat_p = A_p - C_pc
-A_c^-1 C_cp. A and S are damped by a share of their mean eigenvalue; the identities above hold for
-the damped matrices as they do for the plain ones. Gradients are kept whitened, s = L^-1 g with
-S = L L^T, so that traces become squared lengths.
+  eta = Tr[A_cc^-1 dW_c S^-1 dW_c^T].
+
+**Additions** (Theorem 2 and its corollary). With the residual gradient, what the used rows leave,
+
+  R_p = dW_p - A_pc A_cc^-1 dW_c
+
+and the Schur complement Ahat_p = A_p - A_pc A_cc^-1 A_cp, taking p into use raises eta by
+
+  Delta eta = Tr[Ahat_p^-1 R_p S^-1 R_p^T]  >=  Delta eta' = Tr[A_p^-1 R_p S^-1 R_p^T].
+
+**Removals** (section 3.5; optimal brain surgeon). The quadratic model of the loss around the
+present kernel W is L(W + D) = L(W) + Tr[dW^T D] + Tr[D^T A D S] / 2. Removing p with optimal
+compensation is D_p = -W_p, D_c = A_cc^-1 A_cp W_p, so that (A D)_c = 0 and (A D)_p = -Ahat_p W_p.
+The model's gradient afterwards is dW + A D S: unchanged for the rows that remain, and
+
+  R'_p = R_p - Ahat_p W_p S
+
+is the residual gradient of the zeroed weights. Re-enabling p in that network would raise its score
+by Tr[Ahat_p^-1 R'_p S^-1 R'_p^T]: the removal cost. The loss changes by
+
+  -Tr[R_p^T W_p] + Tr[W_p^T Ahat_p W_p S] / 2.
+
+All units at once: with Sigma the inverse of A over all used rows, Ahat_p^-1 = Sigma_pp and R_p =
+Sigma_pp^-1 (Sigma dW)_p. No inverse but Sigma, S^-1 and blocks of a unit's size is needed.
+
+**Noise.** All scores are quadratic in dW, so noise in dW raises them: by G m / N for a unit, where
+dW is a mean over N examples with noise of second moment A (x) S. That may well be more than a
+threshold. Given two averages of dW over different batches, `gradient` and `other`, each product
+pairs one with the other and has no such term in its expectation; a score may then be negative.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
-from jax.scipy.linalg import cho_solve, solve_triangular
+import numpy as np
 
+from senn_cli.curvature.factorisations import inverses
 from senn_cli.curvature.kronecker import SMALLEST
+from senn_cli.growth.moments import MapStatistics
 
 
-class Target(NamedTuple):
-    """One linear map, prepared for scoring additions to what it reads, from N examples.
-
-    Attributes:
-      a: what it reads with the constant in front, `(N, 1 + n)`; unused columns zero.
-      a_factor: lower Cholesky factor of the damped A, `(1 + n, 1 + n)`.
-      share: damping as a share of a mean eigenvalue; a new neuron's is this share of its own power.
-      s_factor: lower Cholesky factor of the damped S, `(m, m)`.
-      residual: whitened residual gradients L^-1 g_r, `(N, m)`.
-      eta: the map's present score eta_c.
-      eta_bias: by how much the finite sample is expected to raise `eta`.
-      bound: lambda = E[g^T S^-1 g], which no score exceeds.
-    """
-
-    a: jax.Array
-    a_factor: jax.Array
-    share: jax.Array
-    s_factor: jax.Array
-    residual: jax.Array
-    eta: jax.Array
-    eta_bias: jax.Array
-    bound: jax.Array
-
-
-class Gain(NamedTuple):
-    """The score increases of P proposals, `(P,)` each.
+class Gains(NamedTuple):
+    """The score increases by units that are not in use, `(F,)` each, each unit on its own.
 
     Attributes:
       exact: Delta eta, by the Schur complement.
       lower: Delta eta', the lower bound of Theorem 2.
-      bias: by how much the finite sample is expected to raise `exact`.
+      bias: by how much the finite sample is expected to raise `exact`; 0 where nothing is known
+        of the noise.
     """
 
-    exact: jax.Array
-    lower: jax.Array
-    bias: jax.Array
+    exact: Any
+    lower: Any
+    bias: Any
 
 
-def damped(matrix: jax.Array, share: float, active: jax.Array) -> jax.Array:
-    """`matrix` plus `share` of its mean eigenvalue over `active` rows times the identity."""
-    ridge = share * jnp.trace(matrix) / active + SMALLEST
-    return matrix + ridge * jnp.eye(matrix.shape[0], dtype=matrix.dtype)
+class Removals(NamedTuple):
+    """What it costs to remove each of F units, `(F,)` each; 0 for units not in use.
+
+    Attributes:
+      cost: the score increase that re-enabling it would bring, by the Schur complement.
+      lower: Theorem 2's lower bound on that.
+      bias: by how much the finite sample is expected to raise `cost`.
+      change: the predicted change of the loss by the removal with compensation.
+      eta: the score of the map without the unit.
+    """
+
+    cost: Any
+    lower: Any
+    bias: Any
+    change: Any
+    eta: Any
 
 
-def sample_bias(covectors: jax.Array, gradients: jax.Array, raw: jax.Array) -> jax.Array:
-    """The expected excess of |E[x s]|^2 over its true value, from N examples.
+def _arrays(m: MapStatistics) -> Any:
+    """JAX's NumPy or NumPy itself, whichever the statistics are made of."""
+    return np if isinstance(m.a, np.ndarray) else jnp
 
-    |1/N sum_i x_i s_i|^2 contains the N terms i = j, which do not vanish for independent x and s;
-    the U-statistic without them is unbiased. Returns the plain value minus the U-statistic.
+
+def blocks(matrix: Any, groups: Any) -> Any:
+    """The diagonal blocks of `matrix` (n, n) that belong to the rows `groups` (F, G): (F, G, G)."""
+    return matrix[groups[:, :, None], groups[:, None, :]]
+
+
+def inverse_blocks(matrices: Any) -> tuple[Any, Any]:
+    """The inverses `(F, G, G)` of symmetric positive definite `matrices`, and which are such."""
+    if not isinstance(matrices, np.ndarray):
+        return inverses(matrices)
+    definite = np.linalg.eigvalsh(matrices)[:, 0] > 0
+    sound = np.where(definite[:, None, None], matrices, np.eye(matrices.shape[1]))
+    return np.linalg.inv(sound), definite
+
+
+def eta(m: MapStatistics, other: Any = None) -> Any:
+    """The score of the used rows, Tr[A_cc^-1 dW_c S^-1 dW_c^T] (section 3.4).
+
+    `other` (n, m): dW of other batches, against the bias by noise.
+    """
+    step = m.a_inverse @ m.gradient @ m.s_inverse
+    return _arrays(m).sum(step * (m.gradient if other is None else other))
+
+
+def eta_bias(m: MapStatistics) -> Any:
+    """By how much the finite sample is expected to raise `eta`."""
+    return _arrays(m).sum(m.a_inverse * m.scatter)
+
+
+def residual_gradient(m: MapStatistics, gradient: Any = None) -> Any:
+    """What no used row accounts for, dW - A_:c A_cc^-1 dW_c, zero on used rows; `(n, m)`."""
+    gradient = m.gradient if gradient is None else gradient
+    explained = m.a @ (m.a_inverse @ gradient)
+    return _arrays(m).where(m.used[:, None], 0.0, gradient - explained)
+
+
+def increase(inverse: Any, one: Any, two: Any) -> Any:
+    """Tr[B^-1 X S^-1 Y^T] for every unit, `(F,)`: what Theorem 2 and its corollary are made of.
 
     Args:
-      covectors: |x_i|^2 for every example, `(N, ...)`.
-      gradients: |s_i|^2, `(N,)`.
-      raw: the plain value, `(...)`.
+      inverse: B^-1, `(F, G, G)`: of A_p for the lower bound, of Ahat_p for Delta eta itself.
+      one, two: X and Y S^-1, `(F, G, m)`.
     """
-    n = gradients.shape[0]
-    diagonal = jnp.tensordot(gradients, covectors, axes=1) / n
-    return (diagonal - raw) / (n - 1)
+    array: Any = np if isinstance(inverse, np.ndarray) else jnp
+    return array.sum(inverse * array.einsum("fgs,fhs->fgh", one, two), axis=(1, 2))
 
 
-def prepare(
-    a: jax.Array,
-    g: jax.Array,
-    s: jax.Array,
-    *,
-    active_in: jax.Array,
-    active_out: jax.Array,
-    share_a: float,
-    share_s: float,
-) -> Target:
-    """Everything that scoring needs of one map.
+def _fresh(m: MapStatistics, groups: Any) -> Any:
+    """The damping of units that come, `(F, G, G)`."""
+    array = _arrays(m)
+    return m.fresh[groups][:, :, None] * array.eye(groups.shape[1], dtype=m.a.dtype)
+
+
+def _dormant(m: MapStatistics, groups: Any) -> Any:
+    """Unused units that have been active on some example, bool `(F,)`."""
+    array = _arrays(m)
+    seen = array.sum(array.diagonal(m.a)[groups], axis=1) > SMALLEST
+    return ~m.used[groups[:, 0]] & seen
+
+
+def _spread(m: MapStatistics, inverse: Any, combinations: Any) -> Any:
+    """Tr[B^-1 U C U^T] with the noise's moment C: how much of a score is noise; `(F,)`.
 
     Args:
-      a: what the map reads with the constant in front, `(N, 1 + n)`.
-      g: gradients of the loss with respect to what it yields, per example, `(N, m)`.
-      s: the second factor S of its Fisher matrix, `(m, m)`.
-      active_in: columns of `a` in use, the constant counted; `active_out`: columns of `g` in use.
-      share_a, share_s: damping of A and S as shares of their mean eigenvalues.
+      inverse: B^-1, `(F, G, G)`.
+      combinations: U, the combinations of rows whose gradient is scored, `(F, G, n)`.
     """
-    n = a.shape[0]
-    a_factor = jnp.linalg.cholesky(damped(a.T @ a / n, share_a, active_in))
-    s_factor = jnp.linalg.cholesky(damped(s, share_s, active_out))
-    whitened = solve_triangular(s_factor, g.T, lower=True).T
-    moment = a.T @ whitened / n
-    projected = solve_triangular(a_factor, moment, lower=True)
-    eta = jnp.sum(projected**2)
-    lengths = jnp.sum(whitened**2, axis=1)
-    leverage = jnp.sum(solve_triangular(a_factor, a.T, lower=True) ** 2, axis=0)
-    residual = whitened - a @ cho_solve((a_factor, True), moment)
-    return Target(
-        a=a,
-        a_factor=a_factor,
-        share=jnp.asarray(share_a, a.dtype),
-        s_factor=s_factor,
-        residual=residual,
-        eta=eta,
-        eta_bias=sample_bias(leverage, lengths, eta),
-        bound=jnp.mean(lengths),
+    array = _arrays(m)
+    if m.scatter is None:
+        return array.zeros(len(inverse), m.a.dtype)
+    return increase(inverse, combinations, combinations @ m.scatter)
+
+
+def gains(m: MapStatistics, groups: Any, other: Any = None) -> Gains:
+    """The score increases of every unused unit (Theorem 2 and its corollary).
+
+    0 for units in use, and for those that never were active (as right after padding). The lower
+    bound costs O(n^2 m) and the inversion of a G x G matrix a unit; under `jit` nothing of the
+    exact value, O(n^3), is computed where it is not used. Where `a_inverse` lags behind, or rows
+    have been averaged over different times, a Schur complement may cease to be positive; the lower
+    bound is the exact value of such a unit.
+
+    Args:
+      m: the map.
+      groups: the rows of every unit, int `(F, G)`; rows of no unit (a bias) are left alone.
+      other: dW of other batches `(n, m)`, against the bias by noise.
+    """
+    array, live = _arrays(m), _dormant(m, groups)
+    where, unit = live[:, None, None], array.eye(groups.shape[1], dtype=m.a.dtype)
+    residual = residual_gradient(m)
+    paired = residual if other is None else residual_gradient(m, other)
+    one, two = residual[groups], (paired @ m.s_inverse)[groups]
+    power = blocks(m.a, groups) + _fresh(m, groups)
+    lower = inverse_blocks(array.where(where, power, unit))[0]
+    projection = (m.a @ m.a_inverse)[groups]
+    explained = array.einsum("fgk,fhk->fgh", projection, m.a[groups])
+    # Symmetric in exact arithmetic.
+    schur = power - 0.5 * (explained + array.swapaxes(explained, 1, 2))
+    exact, sound = inverse_blocks(array.where(where, schur, unit))
+    exact = array.where(sound[:, None, None], exact, lower)
+    own = array.eye(len(m.a), dtype=m.a.dtype)[groups]
+    found = Gains(
+        exact=increase(exact, one, two),
+        lower=increase(lower, one, two),
+        bias=_spread(m, exact, own - projection),
     )
+    return Gains(*(array.where(live, x, 0.0) for x in found))
 
 
-def gain_of_neurons(target: Target, a_p: jax.Array) -> Gain:
-    """The increases for P single neurons with activations `a_p` (N, P), each on its own."""
-    n = a_p.shape[0]
-    moment = a_p.T @ target.residual / n
-    numerator = jnp.sum(moment**2, axis=1)
-    # Damping relative to a neuron's own power: the score does not depend on its scale.
-    power = (1.0 + target.share) * jnp.mean(a_p**2, axis=0)
-    cross = target.a.T @ a_p / n
-    explained = jnp.sum(solve_triangular(target.a_factor, cross, lower=True) ** 2, axis=0)
-    schur = jnp.maximum(power - explained, SMALLEST)
-    unexplained = a_p - target.a @ cho_solve((target.a_factor, True), cross)
-    lengths = jnp.sum(target.residual**2, axis=1)
-    bias = sample_bias(unexplained**2, lengths, numerator) / schur
-    return Gain(numerator / schur, numerator / jnp.maximum(power, SMALLEST), bias)
+def gain_error(m: MapStatistics, groups: Any, other: Any, outputs: Any) -> Any:
+    """The standard error of the lower bound of `gains` by the noise of both gradients, `(F,)`.
+
+    Of a unit without any gain: the product of two independent noises. Where each has the variance
+    c / N in each of d = G m whitened directions, its standard deviation is c sqrt(d) / N. Half the
+    difference of both has the squared length c d / (2 N) on average, which is measured. Where the
+    used rows explain much of a unit its residual is not white, and the error is somewhat larger
+    than this.
+
+    Args:
+      m, groups, other: as for `gains`.
+      outputs: the outputs in use.
+    """
+    half = m._replace(gradient=0.5 * (m.gradient - other), scatter=None)
+    return 2.0 * gains(half, groups).lower / _arrays(m).sqrt(groups.shape[1] * outputs)
 
 
-def gain_of_layer(target: Target, a_q: jax.Array) -> Gain:
-    """The increase for all the neurons `a_q` (N, q) of a new layer together, as scalars."""
-    n = a_q.shape[0]
-    moment = a_q.T @ target.residual / n
-    power = a_q.T @ a_q / n
-    scale = jnp.diag(power)
-    # An unused neuron of the layer is all zero: a one on the diagonal leaves it out.
-    damped_power = power + jnp.diag(jnp.where(scale > 0, target.share * scale, 1.0))
-    cross = target.a.T @ a_q / n
-    half = solve_triangular(target.a_factor, cross, lower=True)
-    unexplained = a_q - target.a @ cho_solve((target.a_factor, True), cross)
-    schur_factor = jnp.linalg.cholesky(damped_power - half.T @ half)
-    power_factor = jnp.linalg.cholesky(damped_power)
-    exact = jnp.sum(solve_triangular(schur_factor, moment, lower=True) ** 2)
-    lower = jnp.sum(solve_triangular(power_factor, moment, lower=True) ** 2)
-    leverage = jnp.sum(solve_triangular(schur_factor, unexplained.T, lower=True) ** 2, axis=0)
-    lengths = jnp.sum(target.residual**2, axis=1)
-    return Gain(exact, lower, sample_bias(leverage, lengths, exact))
+def removals(
+    m: MapStatistics, kernel: Any, groups: Any, other: Any = None, left: Any = None
+) -> Removals:
+    """What it costs to remove every used unit, each on its own (section 3.5; derivation above).
+
+    Args:
+      m: the map.
+      kernel: W, `(n, m)`; entries of unused rows and outputs are ignored.
+      groups: the rows of every unit, int `(F, G)`.
+      other: dW of other batches `(n, m)`, against the bias by noise.
+      left: what a better damped compensation leaves of every unit's power, `(F, G, G)`; by default
+        Ahat_p with the damping of the map.
+    """
+    array, live = _arrays(m), m.used[groups[:, 0]]
+    where, unit = live[:, None, None], array.eye(groups.shape[1], dtype=m.a.dtype)
+    w = array.where(m.used[:, None], kernel, 0.0)
+    bend = w @ m.s
+    damped, _ = inverse_blocks(array.where(where, blocks(m.a_inverse, groups), unit))
+    left = damped if left is None else left
+
+    def times(matrices: Any, rows: Any) -> Any:
+        """B_p X_p of every unit, from X `(n, m)`: `(F, G, m)`."""
+        return array.einsum("fgh,fhs->fgs", matrices, rows[groups])
+
+    first = m.a_inverse @ m.gradient
+    second = first if other is None else m.a_inverse @ other
+    bent = times(left, bend)
+    one, two = times(damped, first) - bent, times(damped, second) - bent
+    # One that comes is damped by `fresh`, not by `ridge`.
+    difference = (m.fresh - m.ridge)[groups][:, :, None] * unit
+    schur, sound = inverse_blocks(array.where(where, damped + difference, unit))
+    power, _ = inverse_blocks(array.where(where, blocks(m.a, groups) + _fresh(m, groups), unit))
+    schur = array.where(sound[:, None, None], schur, power)
+    fall = array.einsum("fgs,fgs->f", times(damped, first), (second @ m.s_inverse)[groups])
+    combinations = array.einsum("fgh,fhk->fgk", damped, m.a_inverse[groups])
+    found = Removals(
+        cost=increase(schur, one, two @ m.s_inverse),
+        lower=increase(power, one, two @ m.s_inverse),
+        bias=_spread(m, schur, combinations),
+        # -Tr[R^T W] + Tr[W^T Ahat W S] / 2, linear in dW: the mean of both is as good as either.
+        change=array.sum(w[groups] * (0.5 * (bent - times(damped, first + second))), axis=(1, 2)),
+        eta=eta(m, other) - fall,
+    )
+    return Removals(*(array.where(live, x, 0.0) for x in found))

@@ -12,7 +12,7 @@ from senn_cli.curvature import rank_one
 from senn_cli.curvature import tracked as tr
 from senn_cli.curvature.averages import average
 from senn_cli.curvature.tracked import Pair, TrackSettings, TrackState
-from senn_cli.growth import dormant_score as ds
+from senn_cli.growth import moments, score
 from tests.dense import close, double
 
 SETTINGS = TrackSettings(damping=0.02, moving_average=0.75, invert_every=1)
@@ -297,8 +297,8 @@ def test_scores_of_unused_features_are_right_straight_after_padding() -> None:
         return state, gradient
 
     def scores(state: TrackState, gradient: Any, rows: Any) -> np.ndarray:
-        consumer = ds.consumer(settings, state.maps["map"], gradient)
-        return np.asarray(jax.jit(ds.dormant_gain)(consumer, rows))
+        consumer = moments.of_tracked(settings, state.maps["map"], gradient)
+        return np.asarray(jax.jit(score.gains)(consumer, rows).lower)
 
     whole = advance(tr.initial_state({"map": (5, 3)}, jnp.float64), jnp.zeros((5, 3)), 5, 150)
     expected = scores(*whole, groups)

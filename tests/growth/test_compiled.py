@@ -9,10 +9,10 @@ import pytest
 
 from senn_cli.engine.arrays import Arrays
 from senn_cli.engine.programs import Ledger
-from senn_cli.growth import score
 from senn_cli.growth.compiled import ROOM, Compiled
 from senn_cli.growth.objective import Neurons
 from senn_cli.growth.search import WidthSearch
+from senn_cli.growth.target import gain_of_layer, gain_of_neurons
 from senn_cli.randomness import key_data
 
 N, INPUTS, OUTPUTS, P = 60, 3, 4, 5
@@ -49,7 +49,7 @@ class Setting:
             self.shape.shape(), params, widths, data, rows.astype(np.int32)
         )
 
-    def target(self, index: int) -> score.Target:
+    def target(self, index: int) -> target.Target:
         n_in, n_out = self.shape.map_width(index)
         s = self.sample
         return self.compiled.target(
@@ -90,7 +90,7 @@ def test_scores_of_neurons_are_those_of_their_activations(setting: Setting, nets
     gain = setting.compiled.score_width(target, u, Neurons(weights, coefficients), "rational")
     z = u @ weights.T
     phi = np.stack([z, 1 / (1 + z**2), z / (1 + z**2)], axis=-1)
-    expected = score.gain_of_neurons(target, jnp.einsum("npk,pk->np", phi, coefficients))
+    expected = gain_of_neurons(target, jnp.einsum("npk,pk->np", phi, coefficients))
     for ours, theirs in zip(gain, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-3)
 
@@ -107,7 +107,7 @@ def test_scores_of_layers_are_those_of_their_activations(setting: Setting) -> No
         z = v @ weights[i, :active].T
         phi = np.stack([z, 1 / (1 + z**2), z / (1 + z**2)], axis=-1)
         a_q = np.einsum("nqk,qk->nq", phi, coefficients[i, :active])
-        expected = score.gain_of_layer(target, jnp.asarray(a_q))
+        expected = gain_of_layer(target, jnp.asarray(a_q))
         for ours, theirs in zip(gain, expected, strict=True):
             assert float(ours[i]) == pytest.approx(float(theirs), rel=5e-3)
 

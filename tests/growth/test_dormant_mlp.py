@@ -4,8 +4,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,11 +11,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from senn_cli.engine.programs import Ledger
-from senn_cli.growth import dormant_score
 from senn_cli.growth.carry import edit_parameters
 from senn_cli.growth.compiled import Compiled
 from senn_cli.growth.dormant_mlp import DormantNeurons, gains
-from senn_cli.growth.dormant_score import Consumer
 from senn_cli.growth.edits import AddUnits, RemoveUnit, edit_architecture
 from senn_cli.growth.policy import Decision, Round, View
 from senn_cli.growth.reader import Reader, Shares, make_reader
@@ -87,25 +83,6 @@ def test_gains_by_dense_solves(seed: int) -> None:
         increase = dense_pair(reader, both, ridges) - dense_pair(reader, used, ridges)
         assert found.exact[place] == pytest.approx(increase, rel=1e-6, abs=1e-10)
         assert abs(found.lower[place]) <= abs(found.exact[place]) * (1 + 1e-9)
-
-
-@settings(max_examples=15)
-@given(seed=SEEDS)
-def test_gains_are_those_of_the_tracked_scores(seed: int) -> None:
-    reader = with_proposals(seed, Shares(1e-2, 1e-2))
-    ridges, inverse = ridges_of(reader), np.zeros_like(reader.a)
-    inverse[:7, :7] = np.linalg.inv(reader.a[:7, :7] + np.diag(ridges[:7]))
-    s = reader.s + 1e-2 * np.trace(reader.s) / 3 * np.eye(3)
-    with jax.enable_x64(True):
-        arrays = (reader.a, ridges, inverse, s, np.linalg.inv(s), reader.halves[0])
-        used = jnp.arange(12) < 7
-        consumer = Consumer(*(jnp.asarray(x) for x in arrays), used)
-        groups, other = jnp.arange(7, 12)[:, None], jnp.asarray(reader.halves[1])
-        lower = np.asarray(dormant_score.dormant_gain(consumer, groups, other))
-        exact = np.asarray(dormant_score.dormant_gain_exact(consumer, groups, other))
-    found = gains(reader)
-    np.testing.assert_allclose(found.lower, lower, rtol=1e-8, atol=1e-14)
-    np.testing.assert_allclose(found.exact, exact, rtol=1e-6, atol=1e-12)
 
 
 def test_noise_alone_scores_nothing_on_average_and_less_than_its_error() -> None:

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from senn_cli.growth import score
 from senn_cli.growth.edits import RemoveUnit
 from senn_cli.growth.policy import Decision
 from senn_cli.growth.reader import Shares, make_reader
 from senn_cli.growth.removal import Bar, PruneSettings, prunings, removals
+from senn_cli.growth.target import gain_of_neurons, prepare
 from tests.dense import double
 from tests.leastsquares import Fit, fit, fitted
 
@@ -148,7 +148,7 @@ def test_the_cost_is_what_adding_the_neuron_again_would_score(seed: int) -> None
             replace(FREE, per_round=1), bar(np.inf), [problem.reader(shares)], [only]
         )
         after = problem.without(*pruned(decision))
-        target = score.prepare(
+        target = prepare(
             jnp.asarray(after.x),
             jnp.asarray(after.g),
             jnp.eye(3),
@@ -157,7 +157,7 @@ def test_the_cost_is_what_adding_the_neuron_again_would_score(seed: int) -> None
             share_a=shares.a,
             share_s=shares.s,
         )
-        gain = score.gain_of_neurons(target, jnp.asarray(problem.x[:, 1 + neuron : 2 + neuron]))
+        gain = gain_of_neurons(target, jnp.asarray(problem.x[:, 1 + neuron : 2 + neuron]))
         # The ridge is a share of the mean power, with or without the neuron: hence the tolerance.
         slack = shares.a * float(target.eta)
         assert found.cost[neuron] == pytest.approx(float(gain.exact[0]), rel=0.02, abs=slack)
