@@ -178,11 +178,17 @@ def origin(architecture: Architecture, lines: Lineage, m: Map) -> Origin:
 
 
 def taken(array: np.ndarray, index: np.ndarray, *axes: int) -> np.ndarray:
-    """Entries `index` of `array` along each of `axes`, zero where they are `NEW`."""
-    room = [(0, int(axis in axes)) for axis in range(array.ndim)]
-    array = np.pad(array, room)
+    """Entries `index` of `array` along each of `axes`, zero where they are `NEW`.
+
+    Where every entry stays in its place the array itself: do not write to it.
+    """
+    here = np.arange(len(index))
     for axis in axes:
+        if array.shape[axis] == len(index) and np.array_equal(index, here):
+            continue
         array = np.take(array, index, axis=axis)
+        if (index == NEW).any():
+            array[(slice(None),) * axis + (index == NEW,)] = 0
     return array
 
 

@@ -15,7 +15,7 @@ same signals. Weights on channels not in use are zero. No JAX.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
 import numpy as np
 
 from senn_cli.nets.architecture import Layer
+from senn_cli.nets.draws import draw_units
 from senn_cli.nets.features import (
     ArrayTree,
     Feature,
@@ -30,6 +31,7 @@ from senn_cli.nets.features import (
     Source,
     hidden_feature,
     readers,
+    split,
     used_units,
 )
 from senn_cli.nets.graph import written
@@ -309,45 +311,6 @@ def initial_masks(architecture: DenseArchitecture) -> Masks:
     return Masks(tuple(np.arange(h.capacity) < h.width for h in architecture.hidden))
 
 
-def draw_channels(
-    wire: Map,
-    used: Mapping[str, np.ndarray],
-    channels: Iterable[int],
-    seed: int,
-    purpose: str,
-    step: int,
-) -> dict[str, np.ndarray]:
-    """Input weights of k `channels` of a convolution, drawn anew from the initial distribution.
-
-    LeCun normal: variance 1 / (9 c) for c input channels in use.
-
-    Args:
-      wire: the map that yields the channels.
-      used: what is in use of every feature; weights on other input channels are zero.
-      seed, purpose, step: what the draws are a function of, besides map and channel.
-
-    Returns:
-      For every source float32 `(3, 3, n_in, k)`.
-    """
-    read = np.concatenate([np.asarray(used[source.feature.name], bool) for source in wire.sources])
-    count = int(read.sum())
-    drawn = []
-    for channel in channels:
-        rng = numpy_generator(seed, f"{purpose} {wire.name} {channel}", step)
-        full = np.zeros((len(read), 3, 3), np.float32)
-        full[read] = rng.standard_normal((count, 3, 3)) / np.sqrt(TAPS * count)
-        drawn.append(full)
-    kernel = np.stack(drawn).transpose(2, 3, 1, 0) if drawn else np.zeros((3, 3, len(read), 0))
-    return split_sources(wire, kernel.astype(np.float32))
-
-
-def split_sources(wire: Map, kernel: np.ndarray) -> dict[str, np.ndarray]:
-    """A kernel `(3, 3, n_in, n_out)` over all sources, cut into one for each."""
-    ends = np.cumsum([source.feature.capacity for source in wire.sources])
-    parts = map(np.ascontiguousarray, np.split(kernel, ends[:-1], axis=2))
-    return {source.leaf: part for source, part in zip(wire.sources, parts, strict=True)}
-
-
 def initial_parameters(
     architecture: DenseArchitecture, seed: int, used: Mapping[str, np.ndarray] | None = None
 ) -> ArrayTree:
@@ -363,7 +326,8 @@ def initial_parameters(
     for wire in architecture.maps:
         if wire.target.role != "outputs":
             channels = range(wire.target.capacity)
-            params[wire.name] = draw_channels(wire, used, channels, seed, "initial", 0)
+            drawn = draw_units(wire, used, channels, seed, "initial", 0).weights
+            params[wire.name] = split(wire, drawn)
             continue
         (source,) = wire.sources
         read = np.asarray(used[source.feature.name], bool)
@@ -373,45 +337,6 @@ def initial_parameters(
         kernel[read] = rng.standard_normal((count, wire.target.capacity)) / np.sqrt(count)
         params["head"] = {"kernel": kernel, "bias": np.zeros(wire.target.capacity, np.float32)}
     return params
-
-
-def redraw(
-    params: ArrayTree,
-    architecture: DenseArchitecture,
-    used: Mapping[str, np.ndarray],
-    chosen: Mapping[str, np.ndarray],
-    seed: int,
-    step: int,
-) -> ArrayTree:
-    """Parameters with the input weights of `chosen` dormant channels drawn anew.
-
-    The function is unchanged. The draws depend on (seed, step, map, channel), not on capacity.
-
-    Args:
-      used: what is in use of every feature.
-      chosen: which channels of layers and buds; those in use are left as they are.
-    """
-    result = dict(params)
-    for wire in architecture.maps:
-        if wire.target.role == "outputs":
-            continue
-        picked = np.asarray(chosen[wire.target.name], bool)
-        where = np.flatnonzero(picked & ~np.asarray(used[wire.target.name], bool))
-        if len(where):
-            new = draw_channels(wire, used, where, seed, "redraw", step)
-            result[wire.name] = with_columns(params[wire.name], where, new)
-    return result
-
-
-def with_columns(
-    leaves: dict[str, np.ndarray], where: Sequence[int] | np.ndarray, new: dict[str, np.ndarray]
-) -> dict[str, np.ndarray]:
-    """A convolution's kernels with the output channels `where` replaced by `new`."""
-    result = {}
-    for leaf, kernel in leaves.items():
-        result[leaf] = kernel.copy()
-        result[leaf][..., where] = new[leaf]
-    return result
 
 
 CHANNELS = 4

@@ -321,6 +321,31 @@ def test_new_dormant_units_are_drawn_by_seed_and_step_whatever_the_capacity() ->
     assert (kernels[8, 12][..., 5:] != drawn).all()
 
 
+@settings(max_examples=15)
+@given(seed=SEEDS)
+def test_redrawing_touches_chosen_dormant_units_alone(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shape = edited.densenet(rng)
+    params, used = weights(rng, shape, np.float32), used_units(shape)
+    chosen = {
+        f.name: tuple(map(int, np.flatnonzero(rng.random(f.capacity) < 0.6)))
+        for f in shape.features
+        if f.grows
+    }
+    new = edit_parameters(params, shape, Redraw(chosen, 4, 100))
+    again = edit_parameters(params, shape, Redraw(chosen, 4, 101))
+    for m in shape.maps:
+        picked = np.isin(np.arange(m.columns), chosen.get(m.target.name, ())) & ~used[m.target.name]
+        if m.target.role == "outputs":
+            picked = np.zeros(m.columns, bool)
+        read = row_mask(m, used)
+        old, drawn, later = (joined(m, tree[m.name]) for tree in (params, new, again))
+        np.testing.assert_array_equal(drawn[:, ~picked], old[:, ~picked])
+        assert (drawn[np.ix_(read, picked)] != old[np.ix_(read, picked)]).all()
+        assert (drawn[np.ix_(read, picked)] != later[np.ix_(read, picked)]).all()
+        assert not drawn[~read][:, picked].any()
+
+
 def test_an_activated_unit_starts_at_output_weights_of_zero_whatever_they_were() -> None:
     rng = np.random.default_rng(2)
     params = densenets.random_parameters(rng, NET, initial_masks(NET), unused=3.0)

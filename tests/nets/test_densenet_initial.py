@@ -1,16 +1,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from senn_cli.nets.densenet import (
-    Masks,
     initial_masks,
     initial_parameters,
-    redraw,
 )
-from senn_cli.nets.features import used_units
-from tests.densenets import architecture, cut, random_parameters, reads, run, scattered
+from tests.densenets import architecture, cut, reads
 
 NET = architecture((8, 8, 3), 5, [[(40, 40), (30, 30)], [(20, 20)]], bud=16)
 ROOMY = architecture((8, 8, 3), 5, [[(40, 48), (30, 37)], [(20, 60)]], bud=16)
@@ -86,42 +82,3 @@ def test_masks_are_the_first_channels() -> None:
     assert masks.widths == (40, 30, 20) and masks.buds == ()
     assert [m.shape for m in masks.layers] == [(48,), (37,), (60,)]
     assert masks.layers[0][:40].all() and not masks.layers[0][40:].any()
-
-
-@pytest.mark.parametrize("buds", [False, True])
-def test_redrawing_touches_chosen_dormant_channels_alone(buds: bool) -> None:
-    rng = np.random.default_rng(0)
-    shape = architecture((5, 5, 2), 3, [[(3, 6), (2, 4)], [(2, 5)]], bud=3)
-    masks = scattered(rng, shape)
-    params = random_parameters(rng, shape, masks, np.float32)
-    layers = tuple(rng.random(h.capacity) < 0.7 for h in shape.hidden)
-    chosen = Masks(layers, tuple(rng.random(3) < 0.5 for _ in layers) if buds else ())
-    new = redraw(params, shape, masks.used(shape), chosen.used(shape), seed=4, step=100)
-    x = rng.standard_normal((4, 50)).astype(np.float32)
-    np.testing.assert_array_equal(run(shape, new, masks, x)[0], run(shape, params, masks, x)[0])
-    for index, (block, j) in enumerate(((0, 0), (0, 1), (1, 0))):
-        picked = chosen.layers[index] & ~masks.layers[index]
-        bud = chosen.buds[index] if buds else np.zeros(3, bool)
-        for name, moved in ((f"block_{block}/layer_{j}", picked), (f"block_{block}/bud_{j}", bud)):
-            used = reads(shape, masks)[name]
-            for leaf, kernel in new[name].items():
-                old = params[name][leaf]
-                np.testing.assert_array_equal(kernel[..., ~moved], old[..., ~moved])
-                live = kernel[:, :, used[leaf]][..., moved]
-                assert (live != old[:, :, used[leaf]][..., moved]).all()
-                assert not kernel[:, :, ~used[leaf]].any()
-    assert set(new) == set(params)
-
-
-def test_redrawing_is_a_function_of_seed_step_and_channel() -> None:
-    small = architecture((5, 5, 2), 3, [[(3, 6), (2, 4)]])
-    large = architecture((5, 5, 2), 3, [[(3, 9), (2, 7)]])
-    every = [Masks(tuple(np.ones(h.capacity, bool) for h in s.hidden)) for s in (small, large)]
-    drawn = [
-        redraw(initial_parameters(s, 0), s, used_units(s), all_of.used(s), 1, step)
-        for s, all_of, step in ((small, every[0], 2), (large, every[1], 2), (small, every[0], 3))
-    ]
-    first, wide, later = (d["block_0/layer_1"]["layer_0"] for d in drawn)
-    np.testing.assert_array_equal(wide[:, :, :3, 2:4], first[:, :, :3, 2:4])
-    assert (first[:, :, :3, 2:4] != later[:, :, :3, 2:4]).all()
-    assert (first[:, :, :3, :2] == later[:, :, :3, :2]).all(), "those in use stay"
