@@ -8,8 +8,10 @@ from there.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import accumulate
 from typing import Any, Literal
 
 from senn_cli.errors import MISFORMED, RunError
@@ -176,24 +178,33 @@ def _told(
         grown = [("", f"layer {index}") for index in range(len(widths))]
     activations = _activations(record, len(widths), saved)
     layers = list(zip(grown, widths, capacities, activations, strict=True))
-    if saved is not None:
-        blocks: dict[str, list[Layer]] = {}
-        for (group, _), width, capacity, activation in layers:
-            layer = Layer(width, max(width, capacity or 0), activation)
-            blocks.setdefault(group, []).append(layer)
-        if len(blocks) == len(saved.blocks) or not blocks:
-            rows = site_rows(saved.with_blocks(tuple(blocks.values()) or ((),) * len(saved.blocks)))
-            unknown = {name for _, name in grown} if None in capacities else ()
-            return tuple(replace(r, capacity=None) if r.site in unknown else r for r in rows)
+    blocks = None if saved is None else _blocks(saved, [group for group, _ in grown])
+    if saved is not None and blocks is not None:
+        each = [Layer(width, max(width, c or 0), activation) for _, width, c, activation in layers]
+        rows = site_rows(saved.with_blocks([[each[index] for index in block] for block in blocks]))
+        unknown = {name for _, name in grown} if None in capacities else ()
+        return tuple(replace(r, capacity=None) if r.site in unknown else r for r in rows)
     inputs: int | None = None
     found: list[SiteRow] = []
     for (group, name), width, capacity, activation in layers:
         own = 1 + 3 * (activation == "rational")  # the bias and coefficients
         parameters = None if inputs is None else (inputs + own) * width
         found.append(SiteRow(name, width, capacity, inputs, parameters, activation))
-        inputs = None if group else width
+        inputs = None if group or saved is not None else width
     outputs = None if saved is None else saved.outputs
     return (*found, SiteRow("output", outputs, outputs, inputs, None, ""))
+
+
+def _blocks(saved: Architecture, groups: Sequence[str]) -> list[range] | None:
+    """The numbers of the hidden layers of every block; None where nothing tells of which it is."""
+    sizes = [len(block) for block in saved.blocks]
+    if len(groups) != sum(sizes):
+        counts = Counter(groups)
+        sizes = list(counts.values()) if len(sizes) > 1 else [len(groups)]
+        if len(sizes) != len(saved.blocks):
+            return None
+    ends = list(accumulate(sizes))
+    return [range(end - size, end) for end, size in zip(ends, sizes, strict=True)]
 
 
 def _activations(record: Record, count: int, saved: Architecture | None) -> tuple[Activation, ...]:

@@ -102,9 +102,12 @@ class _Limits:
         if buds or isinstance(self.growth, StandingSpec) or (grown.hidden and width):
             return
         # A layer that begins as the identity stands on its map's narrower side, as wide as that.
-        sizes = (grown.inputs, *grown.widths, grown.outputs)
-        n, index = max((min(sizes[i : i + 2]), i) for i in range(len(grown.maps)))
-        yield _Site(index, Layer(n, self.room(n, 0), "rational"))
+        maps = [m for m in grown.maps if len(m.sources) == 1 and not m.window]
+        sizes = [min(m.rows_used - m.bias, m.target.width) for m in maps]
+        for n, index in sorted(zip(sizes, range(len(maps)), strict=True), reverse=True)[:1]:
+            target = maps[index].target
+            place = target.index if target.role == "hidden" else len(grown.hidden)
+            yield _Site(place, Layer(n, self.room(n, 0), "rational"))
 
     def _allows(self, grown: Architecture, site: _Site) -> bool:
         growth, added = self.growth, site.layer.width
