@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from senn_cli.nets.kinds import AnyArchitecture
+from senn_cli.nets.features import Architecture
 from senn_cli.nets.registry import initial_parameters
 from senn_cli.training.network import Network, new_network
 from senn_cli.training.optimizer import Optimizer
@@ -16,9 +16,7 @@ from senn_cli.training.optimizer import Optimizer
 Jobs = Callable[[Network], list[Callable[[], None]]]
 
 
-def compile_ahead(
-    architecture: AnyArchitecture, optimizer: Optimizer, jobs: Jobs
-) -> threading.Thread:
+def compile_ahead(architecture: Architecture, optimizer: Optimizer, jobs: Jobs) -> threading.Thread:
     """Has a thread compile what a network of `architecture` will need.
 
     What is compiled, and when it is used, does not depend on how long it takes.

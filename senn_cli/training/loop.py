@@ -17,7 +17,6 @@ from senn_cli.engine.programs import Aborted, Ledger, Program
 from senn_cli.errors import DivergedError
 from senn_cli.growth.policy import Policy
 from senn_cli.nets.architecture import CapacityRule
-from senn_cli.nets.kinds import known
 from senn_cli.nets.registry import kind_of
 from senn_cli.randomness import key_data
 from senn_cli.training.ahead import compile_ahead
@@ -198,7 +197,7 @@ class Trainer:
                 *(self.evaluate.expect(shape, state.params, widths, data) for data in measured),
             ]
 
-        compile_ahead(known(coming), self.optimizer, jobs)
+        compile_ahead(coming, self.optimizer, jobs)
 
     @property
     def exhausted(self) -> bool:

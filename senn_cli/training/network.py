@@ -13,8 +13,7 @@ from senn_cli.curvature.kfac import KfacSettings
 from senn_cli.growth.carry import carried
 from senn_cli.growth.edits import AddUnits, Edit, Enlarge, InsertLayer, SplitUnit
 from senn_cli.nets.architecture import CapacityRule
-from senn_cli.nets.features import ArrayTree
-from senn_cli.nets.kinds import AnyArchitecture
+from senn_cli.nets.features import Architecture, ArrayTree
 from senn_cli.training.optimizer import Optimizer
 from senn_cli.training.state import TrainState
 
@@ -23,17 +22,17 @@ from senn_cli.training.state import TrainState
 class Network:
     """An architecture, the training state of its shape, and its widths on the device."""
 
-    architecture: AnyArchitecture
+    architecture: Architecture
     state: TrainState
     widths: jax.Array
 
 
-def widths_of(architecture: AnyArchitecture) -> np.ndarray:
+def widths_of(architecture: Architecture) -> np.ndarray:
     """The dynamic argument that tells compiled functions what is in use."""
     return np.asarray(architecture.widths, np.int32)
 
 
-def new_network(architecture: AnyArchitecture, params: ArrayTree, optimizer: Optimizer) -> Network:
+def new_network(architecture: Architecture, params: ArrayTree, optimizer: Optimizer) -> Network:
     """A network about to be trained, on the device."""
     curvature: Any = None
     shape: Any = architecture.shape()
@@ -45,7 +44,7 @@ def new_network(architecture: AnyArchitecture, params: ArrayTree, optimizer: Opt
     return on_device(architecture, jax.device_get(state))
 
 
-def on_device(architecture: AnyArchitecture, state: Any) -> Network:
+def on_device(architecture: Architecture, state: Any) -> Network:
     """A network from a state in NumPy arrays."""
     # Optax makes some scalars without a fixed dtype; compiled programs want to know.
     state, widths = jax.device_put((jax.tree.map(np.asarray, state), widths_of(architecture)))
@@ -66,7 +65,7 @@ def apply_edits(network: Network, edits: list[Edit], optimizer: Optimizer) -> Ne
 
 
 def capacity_edits(
-    architecture: AnyArchitecture, edit: Edit, rule: CapacityRule, *, seed: int = 0, step: int = 0
+    architecture: Architecture, edit: Edit, rule: CapacityRule, *, seed: int = 0, step: int = 0
 ) -> list[Edit]:
     """`edit`, with the room that it needs: of its own, or by an enlargement before it.
 

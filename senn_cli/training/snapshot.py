@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from senn_cli.errors import MISFORMED, RunError
-from senn_cli.nets.kinds import AnyArchitecture, architecture_from_json, initial_parameters
+from senn_cli.nets.features import Architecture
+from senn_cli.nets.registry import architecture_from_json, initial_parameters
 from senn_cli.training.best import Best
 from senn_cli.training.memory import GrowthMemory
 from senn_cli.training.network import Network, new_network, on_device
@@ -62,7 +63,7 @@ def document_of(moment: Moment) -> dict[str, Any]:
 
 
 def expected_arrays(
-    architecture: AnyArchitecture, optimizer: Optimizer
+    architecture: Architecture, optimizer: Optimizer
 ) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
     """Shape and type of every array of a run with this architecture and optimizer, by name."""
     state, progress = _blank(architecture, optimizer)
@@ -72,7 +73,7 @@ def expected_arrays(
     }
 
 
-def architecture_in(document: Mapping[str, Any]) -> AnyArchitecture:
+def architecture_in(document: Mapping[str, Any]) -> Architecture:
     """The architecture in a checkpoint's document.
 
     Raises:
@@ -101,7 +102,7 @@ def moment_from(
     return Moment(on_device(architecture, state), jax.device_put(progress), memory, best)
 
 
-def _blank(architecture: AnyArchitecture, optimizer: Optimizer) -> tuple[TrainState, Progress]:
+def _blank(architecture: Architecture, optimizer: Optimizer) -> tuple[TrainState, Progress]:
     """A state of the right structure with meaningless values."""
     network = new_network(architecture, initial_parameters(architecture, 0), optimizer)
     return network.state, no_progress()

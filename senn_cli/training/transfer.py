@@ -20,7 +20,6 @@ from senn_cli.data.dataset import Dataset
 from senn_cli.engine.device import choose_device
 from senn_cli.engine.frozen import FrozenState
 from senn_cli.errors import RunError, UsageError
-from senn_cli.nets.kinds import known
 from senn_cli.nets.registry import initial_parameters
 from senn_cli.runs.directory import RunDirectory, require_free
 from senn_cli.runs.files import write_atomic
@@ -147,9 +146,7 @@ def compose(
     if settings.head == "zero":
         head = head_of(architecture)
         params[head] = {leaf: np.zeros_like(array) for leaf, array in params[head].items()}
-    blank = Moment(
-        new_network(known(architecture), params, optimizer), no_progress(), GrowthMemory()
-    )
+    blank = Moment(new_network(architecture, params, optimizer), no_progress(), GrowthMemory())
     arrays = {name: np.asarray(a) for name, a in jax.device_get(arrays_of(blank)).items()}
     anew = _begun_anew(blank)
     drawn = dict.fromkeys(replaced, "its weights start anew")
