@@ -3,7 +3,9 @@
 A growth round predicts a gain in loss of Delta eta / 2 for each edit that it accepts (equation 2:
 eta / 2 is the loss that the quadratic model can still gain). What was really gained in the interval
 that follows is the difference between the losses on the deciding samples of this round and of the
-next. Edits of one round share their interval, so their predictions are added up.
+next; rounds by tracked scores, which have none, measure the loss of one sample of training examples
+where they change the network. Edits of one round share their interval, so their predictions are
+added up.
 
 The network would have learned without the edit, too: `before` is what the interval before the round
 gained, the honest control beside `realised`.
@@ -20,8 +22,7 @@ from typing import Any
 from senn_cli.report.record import Record
 
 UNMEASURED = (
-    "The growth rounds of a DenseNet do not measure the loss: there are many, and what they add "
-    "changes nothing at first."
+    "Growth rounds of a former version did not measure the loss where the network was a DenseNet."
 )
 """Why a run may have no rounds whose gain is known."""
 
@@ -178,8 +179,9 @@ def _prunings(record: Record) -> Prunings | None:
 
 
 def _loss(events: Sequence[dict[str, Any]]) -> float | None:
-    """The mean loss on the deciding sample before the round changed anything."""
-    return next((e["train_loss"] for e in events if e.get("train_loss") is not None), None)
+    """The mean loss before the round changed anything, on the deciding sample if there was one."""
+    told = (e.get(key) for key in ("train_loss", "loss_before") for e in events)
+    return next((loss for loss in told if loss is not None), None)
 
 
 def _next_measured(

@@ -11,14 +11,13 @@ from senn_cli.curvature.tracking import Tracked
 from senn_cli.engine.arrays import Arrays
 from senn_cli.engine.programs import Ledger
 from senn_cli.growth.edits import (
-    AddUnits,
     Edit,
     Enlarge,
     InsertLayer,
     PromoteBud,
     Redraw,
     RemoveUnit,
-    SplitUnit,
+    Reorder,
     describe,
 )
 from senn_cli.growth.policy import Decision, Policy, View
@@ -37,7 +36,7 @@ class Grower:
     """What a round needs and does not change.
 
     Attributes:
-      loss: the loss of a network on the reference data, before and after.
+      loss: the loss of a network on the reference data, before and after a round.
       sample_loss: that on training examples, for what a pruning does to it.
       every: steps between two rounds.
       per_epoch: steps in an epoch.
@@ -171,12 +170,6 @@ class Grower:
 
 
 def _measured(decisions: tuple[Decision, ...]) -> bool:
-    """Whether the loss is measured before and after a round: where weights come or are set anew.
-
-    Activations change nothing and are many, and what removals do is measured besides.
-    """
-    return any(
-        isinstance(edit, AddUnits | SplitUnit | InsertLayer)
-        or (isinstance(edit, RemoveUnit) and edit.compensation is not None)
-        for edit in (decision.edit for decision in decisions)
-    )
+    """Whether units or layers come or go: then the loss is measured before and after the round."""
+    edits = [decision.edit for decision in decisions if decision.edit is not None]
+    return any(not isinstance(edit, Enlarge | Redraw | Reorder) for edit in edits)

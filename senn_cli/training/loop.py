@@ -139,18 +139,15 @@ class Trainer:
         return self.best.step == step
 
     def _grow(self, observer: Observer) -> None:
-        """The growth round that is pending; it stays so where it is interrupted."""
+        """The growth round that is pending; it stays so where it is interrupted.
+
+        Rounds by what is tracked are many, so that a smaller sample tells what they did to the
+        loss: evaluations of all the data would take a tenth of a run's time.
+        """
         before = self.moment
-        reference = self.validation if self.validation is not None else self.train
-
-        def loss(network: Network) -> float:
-            with self.ledger.phase("evaluate"):
-                return self.measure(reference, network)[0]
-
-        def sample_loss(network: Network) -> float:
-            with self.ledger.phase("evaluate"):
-                return self.measure(self.sample, network)[0]
-
+        sample_loss = loss = self._loss_on(self.sample)
+        if self.track is None:
+            loss = self._loss_on(self.train if self.validation is None else self.validation)
         grower = Grower(
             policy=self.policy,
             optimizer=self.optimizer,
@@ -173,6 +170,19 @@ class Trainer:
         self.network, self.memory = network, replace(memory, pending=False)
         self._prepare()
         observer.round(events, before, self.moment)
+
+    def _loss_on(self, data: Arrays) -> Callable[[Network], float]:
+        """The loss of networks on `data`; of the last one it is measured once."""
+        last: tuple[Network, float] | None = None
+
+        def loss(network: Network) -> float:
+            nonlocal last
+            if last is None or last[0] is not network:
+                with self.ledger.phase("evaluate"):
+                    last = network, self.measure(data, network)[0]
+            return last[1]
+
+        return loss
 
     def _prepare(self) -> None:
         """Compiles for the room that the next round will make, while training goes on."""

@@ -63,6 +63,25 @@ def test_rounds_that_measured_nothing_are_passed_over() -> None:
     assert (only.until, only.realised, only.before) == (40, 0.75, 1.0)
 
 
+def test_rounds_without_a_deciding_sample_tell_the_loss_that_they_measured() -> None:
+    def measured(before: float, after: float) -> dict[str, float | None]:
+        return {"train_loss": None, "loss_before": before, "loss_after": after}
+
+    history = [
+        added(10, [3], 0, 0.5, **measured(2.0, 2.0)),
+        event(20, [3], train_loss=None),  # a rejection measures nothing
+        added(30, [4], 0, 0.125, **measured(1.5, 1.625)),  # with a pruning in the same round
+        event(30, [3], "prune_neurons", layer=0, neuron=1, **measured(1.5, 1.625)),
+        event(40, [3], "prune_neurons", layer=0, neuron=1, **measured(1.25, 1.25)),
+    ]
+    found = audit(record(history=history))
+    assert found.unmeasured == 0
+    assert found.rounds == (
+        AuditedRound(10, 1, 0.5, 30, 0.5, None),
+        AuditedRound(30, 1, 0.125, 40, 0.25, 0.5),
+    )
+
+
 def test_nothing_grown_is_nothing_audited() -> None:
     assert audit(record()).rounds == ()
     assert audit(record(history=[event(10, [2], train_loss=1.0)])).rounds == ()

@@ -117,8 +117,15 @@ def test_a_pruning_tells_what_it_was_to_do_and_what_it_did(reference: Reference)
     for event in pruned:
         assert math.isfinite(event["predicted_change"]) and math.isfinite(event["realised_change"])
         assert "predicted_gain" not in event
-        change = event["loss_after"] - event["loss_before"]  # both are told in the round's line
-        assert change == pytest.approx(event["realised_change"])
+        changes = [e["realised_change"] for e in pruned if e["step"] == event["step"]]
+        # Of the whole round, in which nothing else changes the function.
+        assert event["loss_after"] - event["loss_before"] == pytest.approx(sum(changes), abs=1e-5)
+    for event in reference.events:
+        changed = {e["edit"] for e in reference.events if e["step"] == event["step"]}
+        measured = event["accepted"] and changed & {"add_neurons", "insert_layer", "prune_neurons"}
+        assert ("loss_before" in event) == ("loss_after" in event) == bool(measured)
+        if measured and "prune_neurons" not in changed:
+            assert event["loss_after"] == pytest.approx(event["loss_before"], rel=1e-5)
     # No other edit changes the function, and none claims to.
     for event in reference.events:
         if event["edit"] != "prune_neurons":
