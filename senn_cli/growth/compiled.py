@@ -22,7 +22,8 @@ from senn_cli.growth import objective
 from senn_cli.growth.objective import Neurons
 from senn_cli.growth.reader import Shares
 from senn_cli.growth.score import Gains
-from senn_cli.growth.search import DepthSearch, WidthSearch, search_layers, search_neurons
+from senn_cli.growth.search import search_layers, search_neurons
+from senn_cli.growth.settings import DepthSearch, WidthSearch
 from senn_cli.growth.target import Target, gain_of_layer, gain_of_neurons, prepare
 from senn_cli.nets.activation import activate
 from senn_cli.nets.architecture import Activation

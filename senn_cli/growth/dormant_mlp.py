@@ -14,6 +14,7 @@ the `bias` of the candidates here. tau is a share of the score eta of all maps t
 from __future__ import annotations
 
 import time
+from typing import Any, cast
 
 import numpy as np
 
@@ -22,11 +23,11 @@ from senn_cli.growth import score
 from senn_cli.growth.compiled import Compiled, Sample
 from senn_cli.growth.edits import AddUnits
 from senn_cli.growth.objective import Neurons
-from senn_cli.growth.policy import Candidate, Decision, Policy, Round, Site, View
+from senn_cli.growth.policy import Candidate, Decision, Policy, Round, View, sites
 from senn_cli.growth.reader import Reader, make_reader
 from senn_cli.growth.removal import Bar, prunings
 from senn_cli.growth.score import Gains
-from senn_cli.growth.settings import SennSettings
+from senn_cli.growth.settings import Settings
 from senn_cli.growth.standing import Dice, StandingSettings, standing
 from senn_cli.nets.features import joined
 from senn_cli.nets.mlp import MlpArchitecture
@@ -36,9 +37,7 @@ from senn_cli.randomness import numpy_generator
 class DormantNeurons(Policy):
     """The policy `senn` with `proposals: dormant`, for networks of kind `mlp`."""
 
-    def __init__(
-        self, settings: SennSettings, dormant: StandingSettings, compiled: Compiled
-    ) -> None:
+    def __init__(self, settings: Settings, dormant: StandingSettings, compiled: Compiled) -> None:
         self.settings, self.dormant, self.compiled = settings, dormant, compiled
 
     def decide(self, view: View) -> Round:
@@ -68,7 +67,10 @@ class _DormantRound:
             policy.dormant,
             policy.compiled,
         )
-        self.view, self.now = view, view.architecture
+        self.view = view
+        self.now = cast(MlpArchitecture, view.architecture)
+        found = sites(view.architecture, width=True, depth=False)
+        self.places = [(site, site.targets(view.architecture)[0]) for site in found]
         self.willing, self.prunable = list(dice.activate), list(dice.prune)
         n = examples(view.data)
         order = numpy_generator(view.seed, "growth sample", view.step).permutation(n)
@@ -79,7 +81,7 @@ class _DormantRound:
         )
         epoch, layers = view.step // view.per_epoch, range(len(view.architecture.hidden))
         self.proposals = [
-            standing(self.dormant, view.architecture, view.seed, layer, epoch) for layer in layers
+            standing(self.dormant, self.now, view.seed, layer, epoch) for layer in layers
         ]
         self.slots = [np.arange(self.dormant.neurons) for _ in layers]
         self.readers = [self._reader(layer) for layer in layers]
@@ -88,7 +90,8 @@ class _DormantRound:
 
     def _reader(self, layer: int) -> Reader:
         """The map that reads `layer`, with the layer's proposals behind the neurons in use."""
-        sample, architecture = self.sample, self.view.architecture
+        sample = self.sample
+        architecture: Any = self.view.architecture
         width, outputs = architecture.map_width(layer + 1)
         weights, coefficients = self.proposals[layer]
         source = sample.reads[layer]
@@ -107,7 +110,7 @@ class _DormantRound:
 
     def _first_eta(self) -> float:
         """The score of map 0, which reads no hidden layer."""
-        n_in, n_out = self.view.architecture.map_width(0)
+        n_in, n_out = self.now.map_width(0)
         sample = self.sample
         target = self.compiled.target(
             sample.a[0], sample.g[0], sample.s[0], np.int32(1 + n_in), np.int32(n_out)
@@ -129,7 +132,9 @@ class _DormantRound:
         s, loss = self.settings, float(self.sample.loss)
         if s.prune is not None:
             bar = Bar(s.threshold, s.stop, s.noise, s.bias_removed, other_eta=self.first_eta)
-            decisions += prunings(s.prune, bar, self.readers, self.prunable, loss=loss)
+            decisions += prunings(
+                s.prune, bar, self.readers, self.prunable, places=self.places, loss=loss
+            )
         if not decisions and recorded:
             decisions.append(self._decision(None, self._why_not(), self._best()))
         return decisions
@@ -149,7 +154,7 @@ class _DormantRound:
             passes = ratio > s.threshold and lower > s.stop and lower > s.noise * error
             result.append(
                 Candidate(
-                    site=Site("width", layer),
+                    site=self.places[layer][0],
                     delta_eta=float(exact),
                     delta_eta_lower=float(lower),
                     bias=error,
@@ -187,7 +192,7 @@ class _DormantRound:
 
     def _allowed(self, layer: int) -> bool:
         settings = self.settings
-        return settings.width is not None and settings.allows(self.now, _wider(self.now, layer))
+        return settings.widens and settings.allows(self.now, _wider(self.now, layer))
 
     def _accept(self, chosen: Candidate) -> AddUnits:
         """Takes a proposal into use and scores the rest anew: the residual gradient is smaller."""

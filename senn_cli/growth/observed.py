@@ -7,7 +7,6 @@ import numpy as np
 
 from senn_cli.growth.compiled import Compiled, Sample
 from senn_cli.growth.objective import Neurons
-from senn_cli.growth.policy import Site
 from senn_cli.growth.target import Target
 from senn_cli.nets.architecture import Activation
 
@@ -32,18 +31,19 @@ class Observed:
             )
         return self._targets[index]
 
-    def source(self, site: Site) -> jax.Array:
-        """What proposals at `site` read, the constant in front."""
-        if site.kind == "width" or site.side == "inputs":
-            return self.sample.reads[site.index]
-        return self.sample.yields[site.index]
-
     def append(
-        self, site: Site, neuron: Neurons, column: int, activation: Activation
+        self, index: int, source: jax.Array, neuron: Neurons, column: int, activation: Activation
     ) -> np.ndarray:
-        """Adds a neuron's activations as a column; returns the second moments of all columns."""
-        self.a[site.target], moments = self.compiled.append(
-            self.a[site.target], self.source(site), neuron, np.int32(column), activation
+        """Adds a neuron's activations as a column of what map `index` reads.
+
+        Args:
+          source: what the neuron reads.
+
+        Returns:
+          Second moments of all columns.
+        """
+        self.a[index], moments = self.compiled.append(
+            self.a[index], source, neuron, np.int32(column), activation
         )
-        self._targets.pop(site.target, None)
+        self._targets.pop(index, None)
         return np.asarray(moments)

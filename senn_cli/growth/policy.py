@@ -10,16 +10,18 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import jax
 
 from senn_cli.curvature.tracking import Tracked
 from senn_cli.engine.arrays import Arrays
 from senn_cli.growth.edits import Edit
-from senn_cli.nets.features import Architecture
-from senn_cli.nets.mlp import MlpArchitecture
-from senn_cli.nets.registry import Parameters
+from senn_cli.nets.architecture import Layer
+from senn_cli.nets.features import Architecture, Feature, Map, feature_named, map_named, readers
+from senn_cli.nets.registry import Parameters, kind_of
+
+A = TypeVar("A", bound=Architecture)
 
 
 @dataclass(frozen=True)
@@ -27,40 +29,69 @@ class Site:
     """A place where capacity can be added.
 
     Attributes:
-      kind: `width`, a hidden layer that gets neurons; `depth`, a map that gets a layer within.
-      index: of the hidden layer, or of the map.
-      side: for depth, whether the layer comes before the map or behind it: on its narrower side.
+      kind: `width`, a hidden layer that gets units; `depth`, a bud that becomes a layer, or a map
+        that gets a layer within.
+      index: of the hidden layer; for depth the number that the new one gets.
+      at: the name of the feature (a layer, a bud) or of the map.
+      name: for people.
+      side: of a map, whether the layer comes before or behind it: on its narrower side.
     """
 
     kind: Literal["width", "depth"]
     index: int
+    at: str
+    name: str
     side: Literal["inputs", "outputs"] | None = None
 
-    @property
-    def target(self) -> int:
-        """The map whose score the addition raises."""
-        return self.index + 1 if self.kind == "width" else self.index
+    @classmethod
+    def of(cls, feature: Feature) -> Site:
+        """A hidden layer that can be widened, or a bud."""
+        kind: Literal["width", "depth"] = "depth" if feature.role == "bud" else "width"
+        return cls(kind, feature.index, feature.name, feature.site)
 
-    def __str__(self) -> str:
-        return f"layer {self.index}" if self.kind == "width" else f"map {self.index}"
-
-
-@dataclass(frozen=True)
-class Place:
-    """A place of a DenseNet where capacity can be added.
-
-    Attributes:
-      kind: `width`, a hidden layer that gets channels; `depth`, a bud that becomes a layer.
-      index: the hidden layer, or that behind the bud, counted over all blocks.
-      name: for people: `block 0 layer 1`, `block 0 bud 1`.
-    """
-
-    kind: Literal["width", "depth"]
-    index: int
-    name: str
+    @classmethod
+    def within(cls, m: Map, index: int) -> Site:
+        """A map that a layer, number `index`, can be put into."""
+        n_in, n_out = m.rows_used - m.bias, m.target.width
+        side: Literal["inputs", "outputs"] = "inputs" if n_in <= n_out else "outputs"
+        return cls("depth", index, m.name, f"map {index}", side)
 
     def __str__(self) -> str:
         return self.name
+
+    def targets(self, architecture: Architecture) -> tuple[Map, ...]:
+        """The maps in use whose score an addition raises: those that read what is added."""
+        if self.side is not None:
+            return (map_named(architecture, self.at),)
+        return tuple(m for m, _ in readers(architecture, self.at) if m.target.role != "bud")
+
+    def after(self, architecture: A) -> A:
+        """The architecture after one addition here, without spare capacity for it."""
+        if self.kind == "width":
+            layer = architecture.hidden[self.index]
+            width = layer.width + 1
+            capacity = max(width, layer.capacity)
+            return architecture.with_layer(self.index, width=width, capacity=capacity)
+        if self.side is None:
+            bud = feature_named(architecture, self.at)
+            assert bud.activation is not None
+            layer = Layer(bud.capacity, bud.capacity, bud.activation)
+        else:
+            m = map_named(architecture, self.at)
+            q = m.rows_used - m.bias if self.side == "inputs" else m.target.width
+            layer = Layer(q, q, "rational")  # the only ones that can be the identity
+        return architecture.with_inserted(self.index, layer)
+
+
+def sites(architecture: Architecture, *, width: bool, depth: bool) -> tuple[Site, ...]:
+    """All sites: hidden layers for units; for layers the buds, and maps that can be taken apart."""
+    roles = {"hidden"} if width else set()
+    roles |= {"bud"} if depth else set()
+    found = [Site.of(f) for f in architecture.features if f.role in roles]
+    if depth:
+        within = kind_of(architecture).divisible(architecture)
+        found += [Site.within(m, index) for index, m in within]
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -80,11 +111,12 @@ class Candidate:
         N Delta eta / 2, of a layer divided by the layer cost, but no more than is left of the
         loss; 0 where parameters have no price.
       passes: whether it passes tau and alpha, rises above its noise and pays for its parameters.
+      factor: how many times tau and alpha it has to pass.
       weights: input weights of a proposed neuron, the bias first, where it reads one or two
         inputs alone; else None.
     """
 
-    site: Site | Place
+    site: Site
     delta_eta: float
     delta_eta_lower: float
     bias: float
@@ -95,6 +127,7 @@ class Candidate:
     weights: tuple[float, ...] | None = None
     parameters: int = 0
     gain: float = 0.0
+    factor: float = 1.0
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for the history."""
@@ -103,7 +136,7 @@ class Candidate:
             shown["weights"] = list(self.weights)
         if self.parameters:
             shown |= {"new_parameters": self.parameters, "gain": self.gain}
-        if isinstance(self.site, Place):
+        if self.site.side is None:
             shown["layer"] = self.site.index
         return shown | {
             "kind": self.site.kind,
@@ -168,12 +201,12 @@ class View:
       added: neurons added in this round by earlier calls.
       every: steps between two rounds; per_epoch: steps in an epoch.
       layer_allowed: whether the cooldown between layers has passed.
-      tracked: what is tracked of a DenseNet's curvature; None of other networks.
+      tracked: what is tracked of the network's curvature; None where nothing is.
       input_spectrum: eigenvalues and eigenvectors of the inputs' second moment, the constant in
         front; None where there are too many inputs.
     """
 
-    architecture: Any
+    architecture: Architecture
     params: Parameters
     widths: jax.Array
     data: Arrays
@@ -212,21 +245,3 @@ class Policy(ABC):
     ) -> float | None:
         """The network's score g^T F^-1 g by what is tracked of it; None where it knows none."""
         return None
-
-
-class NoGrowth(Policy):
-    """The policy `none`: a fixed architecture, the static control."""
-
-    def decide(self, view: View) -> Round:
-        """Nothing, and nothing to record."""
-        return Round(())
-
-
-def sites(architecture: MlpArchitecture, *, width: bool, depth: bool) -> tuple[Site, ...]:
-    """All sites: every hidden layer for neurons, every map for a layer on its narrower side."""
-    result = [Site("width", i) for i in range(len(architecture.hidden))] if width else []
-    if depth:
-        for index in range(len(architecture.maps)):
-            n_in, n_out = architecture.map_width(index)
-            result.append(Site("depth", index, "inputs" if n_in <= n_out else "outputs"))
-    return tuple(result)

@@ -23,6 +23,8 @@ from senn_cli.growth.edits import RemoveUnit
 from senn_cli.growth.policy import Candidate, Decision, Site
 from senn_cli.growth.reader import Reader
 from senn_cli.growth.score import Removals
+from senn_cli.growth.settings import PruneSettings
+from senn_cli.nets.features import Map
 
 
 def removals(reader: Reader) -> Removals:
@@ -35,19 +37,6 @@ def removals(reader: Reader) -> Removals:
     left = np.maximum(1.0 / np.diagonal(reader.inverse(SHARE)) - slight, 0.0)
     kernel = np.pad(reader.kernel, ((0, len(reader.a) - reader.used), (0, 0)))
     return score.removals(reader.statistics, kernel, groups, left=left[1:, None, None])
-
-
-@dataclass(frozen=True)
-class PruneSettings:
-    """Limits to pruning.
-
-    Attributes:
-      min_width: no layer gets narrower than this.
-      per_round: most neurons pruned in one round, None for any number.
-    """
-
-    min_width: int
-    per_round: int | None
 
 
 @dataclass(frozen=True)
@@ -76,6 +65,7 @@ def prunings(
     readers: Sequence[Reader],
     open_to: Sequence[np.ndarray] | None = None,
     *,
+    places: Sequence[tuple[Site, Map]],
     loss: float | None = None,
 ) -> list[Decision]:
     """The neurons to be removed: layer by layer from the inputs on, in each the cheapest first.
@@ -85,7 +75,8 @@ def prunings(
     same values as before, as far as the compensation goes.
 
     Args:
-      readers: the map that reads each hidden layer.
+      readers: the map that reads each hidden layer; of a chain, each of which feeds the next.
+      places: for each of them the layer and the map.
       open_to: whether a neuron may be removed at all, bool `(width,)` a layer; None for any.
       loss: mean training loss over the sample, for the record.
 
@@ -96,19 +87,19 @@ def prunings(
     started = time.perf_counter()
     now = list(readers)
     decisions: list[Decision] = []
-    for layer in range(len(now)):
+    for layer, (site, m) in enumerate(places):
         mask = np.ones(now[layer].used - 1, bool) if open_to is None else open_to[layer]
         while np.any(mask) and now[layer].used - 1 > settings.min_width:
             reader = now[layer]
             chosen, neuron = _cheapest(
-                bar, layer, removals(reader), mask, _elsewhere(bar, now, layer)
+                bar, site, removals(reader), mask, _elsewhere(bar, now, layer)
             )
             if chosen.passes or len(decisions) == settings.per_round:
                 break
             combination = _compensation(reader, neuron)
             decisions.append(
                 Decision(
-                    edit=RemoveUnit(layer, neuron, {f"map_{layer + 1}": combination[:, None]}),
+                    edit=RemoveUnit(site.index, neuron, {m.name: combination[:, None]}),
                     reason=_why(bar, chosen, neuron),
                     candidates=(chosen,),
                     threshold=bar.threshold,
@@ -150,7 +141,7 @@ def _elsewhere(bar: Bar, readers: Sequence[Reader], layer: int) -> float:
 
 
 def _cheapest(
-    bar: Bar, layer: int, found: Removals, mask: np.ndarray, elsewhere: float
+    bar: Bar, site: Site, found: Removals, mask: np.ndarray, elsewhere: float
 ) -> tuple[Candidate, int]:
     """The neuron of a layer that is the first to go; it `passes` where it is to stay."""
     value = found.cost - found.bias if bar.bias_removed else found.cost
@@ -162,7 +153,7 @@ def _cheapest(
     cost, eta = float(value[neuron]), float(found.eta[neuron]) + elsewhere
     ratio = cost / eta if eta > 0 else (np.inf if cost > 0 else 0.0)
     candidate = Candidate(
-        site=Site("width", layer),
+        site=site,
         delta_eta=cost,
         delta_eta_lower=float(found.lower[neuron]),
         bias=float(found.bias[neuron]),

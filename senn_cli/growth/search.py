@@ -7,46 +7,17 @@ is decided on another.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
-
 import jax
 import jax.numpy as jnp
 
 from senn_cli.curvature.factorisations import in_turn
 from senn_cli.growth import ascent, objective
 from senn_cli.growth.objective import Neurons
+from senn_cli.growth.settings import DepthSearch, WidthSearch
 from senn_cli.nets.architecture import Activation
 
-Method = Literal["closed_form", "gradient_ascent", "mala"]
 GROUP = 256
 """Proposals treated at a time: bounds memory at N x GROUP activations."""
-
-
-@dataclass(frozen=True)
-class WidthSearch:
-    """Options of `search_neurons`; the spec's `expansion.width` describes each."""
-
-    method: Method
-    proposals: int
-    polished: int
-    steps: int
-    rank: int
-    learning_rate: float
-    temperature: float
-
-
-@dataclass(frozen=True)
-class DepthSearch:
-    """Options of `search_layers`; the spec's `expansion.depth` describes each."""
-
-    method: Method
-    proposals: int
-    polished: int
-    steps: int
-    learning_rate: float
-    temperature: float
-    log_determinant: float
 
 
 def whitening(values: jax.Array, vectors: jax.Array, rank: int) -> tuple[jax.Array, jax.Array]:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from senn_cli.growth.objective import Neurons
+from senn_cli.growth.policies.dormant_round import within
 from senn_cli.growth.policy import View
 from senn_cli.nets.mlp import MlpArchitecture, draw_neurons
 from senn_cli.randomness import numpy_generator
@@ -35,12 +36,6 @@ class StandingSettings:
     activate: float
     prune: float
     redraw: float
-
-
-def within(probability: float, steps: int) -> float:
-    """The probability that what happens with `probability` a step happens in `steps` steps."""
-    # Summed over the step at which it happens first: precise for small probabilities, too.
-    return float(sum(probability * (1.0 - probability) ** step for step in range(steps)))
 
 
 def last_redraws(seed: int, layer: int, slots: int, epoch: int, probability: float) -> np.ndarray:

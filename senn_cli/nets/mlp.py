@@ -234,6 +234,10 @@ class Mlp(Kind[MlpArchitecture]):
             multiple = AUTO_MULTIPLE["cpu" if platform == "cpu" else "gpu"]
         return CapacityRule(multiple, section.growth)
 
+    def divisible(self, architecture: MlpArchitecture) -> tuple[tuple[int, Map], ...]:
+        """As of `Kind`: all maps."""
+        return tuple(enumerate(architecture.maps))
+
     def initial_parameters(self, architecture: MlpArchitecture, seed: int) -> ArrayTree:
         """As of `Kind`."""
         return initial_parameters(architecture, seed)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, 
 import numpy as np
 
 from senn_cli.nets.architecture import CapacityRule
-from senn_cli.nets.features import Architecture, ArrayTree
+from senn_cli.nets.features import Architecture, ArrayTree, Map
 
 if TYPE_CHECKING:
     import jax
@@ -125,6 +125,10 @@ class Kind(ABC, Generic[A]):
     def compute(self, spec: Spec) -> str:
         """The precision of the forward pass in training: float32, tf32 or bfloat16."""
         return "float32"
+
+    def divisible(self, architecture: A) -> tuple[tuple[int, Map], ...]:
+        """The maps within which a layer at the identity fits, and the number that it gets."""
+        return ()
 
     @abstractmethod
     def initial_parameters(self, architecture: A, seed: int) -> ArrayTree:

@@ -16,9 +16,7 @@ from senn_cli.engine.arrays import Arrays, examples, inputs, on_device
 from senn_cli.engine.evaluate import make_evaluate
 from senn_cli.engine.programs import Ledger, Program
 from senn_cli.growth.build import make_policy
-from senn_cli.growth.dormant import make_dormant
 from senn_cli.growth.optimizer_state import require_known
-from senn_cli.growth.policy import Policy
 from senn_cli.nets.registry import kind_named
 from senn_cli.spec import Duration, Spec
 from senn_cli.spec.data import augmentation
@@ -101,11 +99,7 @@ def assemble(
     needs_spectrum = dataset.inputs <= LARGEST_SPECTRUM and (
         optimizer.fixed_input_factor or (spec.grows and not kind.tracked)
     )
-    policy: Policy
-    if spec.grows and optimizer.tracking is not None:
-        policy = make_dormant(spec, optimizer.tracking, ledger)
-    else:
-        policy = make_policy(spec.expansion, dataset.task, optimizer.metric, ledger)
+    policy = make_policy(spec, dataset.task, optimizer.metric, ledger, optimizer.tracking)
     track = None
     if optimizer.tracking is not None:
         looking = make_track(dataset.task, optimizer.metric, optimizer.tracking, augmented)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from senn_cli.growth.dormant_settings import settings_of
+from senn_cli.growth.settings import settings_of
 from senn_cli.nets.architecture import CapacityRule, Layer
 from senn_cli.nets.features import Architecture
 from senn_cli.spec import Spec

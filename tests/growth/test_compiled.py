@@ -11,7 +11,7 @@ from senn_cli.engine.arrays import Arrays
 from senn_cli.engine.programs import Ledger
 from senn_cli.growth.compiled import ROOM, Compiled
 from senn_cli.growth.objective import Neurons
-from senn_cli.growth.search import WidthSearch
+from senn_cli.growth.settings import WidthSearch
 from senn_cli.growth.target import gain_of_layer, gain_of_neurons
 from senn_cli.randomness import key_data
 

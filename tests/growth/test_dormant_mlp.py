@@ -17,9 +17,7 @@ from senn_cli.growth.dormant_mlp import DormantNeurons, gains
 from senn_cli.growth.edits import AddUnits, RemoveUnit, edit_architecture
 from senn_cli.growth.policy import Decision, Round, View
 from senn_cli.growth.reader import Reader, Shares, make_reader
-from senn_cli.growth.removal import PruneSettings
-from senn_cli.growth.search import WidthSearch
-from senn_cli.growth.settings import SennSettings
+from senn_cli.growth.settings import PruneSettings, Settings, WidthSearch
 from senn_cli.growth.standing import Dice, StandingSettings, standing
 from senn_cli.nets.architecture import CapacityRule
 from senn_cli.nets.mlp import MlpArchitecture
@@ -28,7 +26,7 @@ from tests.leastsquares import fit, fitted
 from tests.views import view_of
 
 SEEDS = st.integers(0, 2**32 - 1)
-SETTINGS = SennSettings(
+SETTINGS = Settings(
     threshold=7e-3,
     stop=1e-3,
     noise=0.0,
@@ -41,7 +39,7 @@ SETTINGS = SennSettings(
     per_round=None,
     max_width=None,
     initial_coefficients=False,
-    depth=None,
+    deepens=False,
     layer_cost=1.0,
     max_layers=None,
     singular_floor=0.1,
@@ -231,7 +229,7 @@ def test_thresholds_noise_and_limits(planted: Planted, decide: Decide) -> None:
     assert added(threshold=1e3) == added(stop=1e3) == added(noise=1e3) == 0
     assert added(per_round=2) == 2
     assert added(max_hidden=6) == 1
-    assert added(max_hidden=5) == added(width=None) == 0
+    assert added(max_hidden=5) == added(widens=False) == 0
     # The wider layer has 3 neurons, so none joins it.
     only = edits(decide(planted.view(), threshold=1e-3, max_width=3), AddUnits)
     assert all(e.layer == 1 for e in only) and len(only) <= 1
@@ -241,7 +239,7 @@ def test_thresholds_noise_and_limits(planted: Planted, decide: Decide) -> None:
         ({"stop": 1e3}, "alpha"),
         ({"noise": 1e3}, "noise"),
         ({"max_hidden": 5}, "max_hidden"),
-        ({"width": None}, "no site"),
+        ({"widens": False}, "no site"),
     ):
         (decision,) = decide(planted.view(), **changes).decisions
         assert decision.edit is None and words in decision.reason

@@ -9,9 +9,6 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from senn_cli.growth.dormant_images import ImageScores
-from senn_cli.growth.dormant_round import DormantRound
-from senn_cli.growth.dormant_settings import DormantSettings
 from senn_cli.growth.edits import (
     Activate,
     Enlarge,
@@ -20,32 +17,23 @@ from senn_cli.growth.edits import (
     RemoveUnit,
     edit_architecture,
 )
+from senn_cli.growth.policies.dormant_round import DormantRound, within
 from senn_cli.growth.policy import Decision, View
-from senn_cli.growth.standing import within
+from senn_cli.growth.settings import PruneSettings, Settings
+from senn_cli.growth.tracked_scores import TrackedScores
 from senn_cli.nets.densenet import DenseArchitecture
+from senn_cli.nets.features import hidden_feature
 from tests.densenets import architecture
 
 NET = architecture((6, 6, 1), 3, [[(3, 8), (2, 8)], [(4, 8)]], bud=2)
-ALWAYS = DormantSettings(
+ALWAYS = Settings(
     threshold=0.1,
     stop=0.0,
     noise=0.0,
+    prune=PruneSettings(min_width=1, per_round=None),
     activate=1.0,
-    prune=1.0,
-    redraw=0.0,
+    leave=1.0,
     bud_factor=3.0,
-    width=True,
-    depth=True,
-    min_width=1,
-    max_width=None,
-    max_hidden=None,
-    max_parameters=None,
-    max_layers=None,
-    per_block=None,
-    per_round=None,
-    pruned_per_round=None,
-    in_use=0.9,
-    growth=0.5,
 )
 """The total score is 1 in all of these tests, so that the threshold is 0.1."""
 
@@ -57,7 +45,7 @@ def scores(
     buds: dict[int, float] | None = None,
     error: float = 0.0,
     eta: float = 1.0,
-) -> ImageScores:
+) -> TrackedScores:
     """Scores of 0 but for `gains`, costs of 1 but for `costs`; by layer and channel."""
 
     def filled(values: Any, default: float) -> tuple[np.ndarray, ...]:
@@ -71,15 +59,21 @@ def scores(
             arrays.append(array)
         return tuple(arrays)
 
-    layers = range(len(net.hidden))
-    return ImageScores(
+    def named(arrays: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
+        return {hidden_feature(net, index).name: array for index, array in enumerate(arrays)}
+
+    standing = {
+        f.name: np.full(f.capacity, (buds or {}).get(f.index, 0.0))
+        for f in net.features
+        if f.role == "bud"
+    }
+    capacities = {f.name: f.capacity for f in net.features if f.grows}
+    return TrackedScores(
         etas={"one": 0.25 * eta, "two": 0.75 * eta},
-        gains=filled(gains, 0.0),
-        errors=tuple(np.full(h.capacity, error) for h in net.hidden),
-        buds=tuple(np.full(net.bud, (buds or {}).get(i, 0.0)) for i in layers),
-        bud_errors=tuple(np.full(net.bud, error) for _ in layers),
-        costs=filled(costs, 1.0),
-        changes=tuple(0.5 * c for c in filled(costs, 1.0)),
+        gains=named(filled(gains, 0.0)) | standing,
+        errors={name: np.full(capacity, error) for name, capacity in capacities.items()},
+        costs=named(filled(costs, 1.0)),
+        changes=named(tuple(0.5 * c for c in filled(costs, 1.0))),
     )
 
 
@@ -102,10 +96,10 @@ def view(net: DenseArchitecture, step: int, **changes: Any) -> View:
 
 
 def decided(
-    settings: DormantSettings, found: ImageScores, net: DenseArchitecture = NET, step: int = 110,
+    settings: Settings, found: TrackedScores, net: DenseArchitecture = NET, step: int = 110,
     **changes: Any,
 ) -> list[Decision]:  # fmt: skip
-    decisions = list(DormantRound(settings, view(net, step, **changes), net, found).decisions())
+    decisions = list(DormantRound(settings, view(net, step, **changes), found).decisions())
     carried_out(net, decisions)
     return decisions
 
@@ -167,14 +161,14 @@ def test_with_a_score_that_noise_has_made_negative_nothing_passes_by_being_less_
 @pytest.mark.parametrize("every", [1, 10])
 def test_probabilities_of_a_step_are_joined(every: int) -> None:
     p, rounds = 0.02, 3000
-    settings = replace(ALWAYS, activate=p, prune=p, depth=False)
+    settings = replace(ALWAYS, activate=p, leave=p, deepens=False)
     drawn = {"activate": 0, "prune": 0}
     # Costs just below the threshold; one channel each, so that rounds are independent trials.
     found = scores(gains={(0, 6): 0.2}, costs={(2, 1): 0.05})
     for number in range(rounds):
         # Not at the beginning of an epoch, where more happens.
         step = 1_000_001 + 100 * number + every
-        result = list(DormantRound(settings, view(NET, step, every=every), NET, found).decisions())
+        result = list(DormantRound(settings, view(NET, step, every=every), found).decisions())
         drawn["activate"] += len(edits(result, Activate))
         drawn["prune"] += len(edits(result, RemoveUnit))
     joined = 1 - (1 - p) ** every
@@ -199,10 +193,10 @@ EVERYTHING = {(i, c): 0.2 + 0.01 * c for i, h in enumerate(NET.hidden) for c in 
 )
 def test_no_activation_goes_beyond_a_limit(limit: str, value: int) -> None:
     changes: dict[str, Any] = {limit: value}
-    settings = replace(ALWAYS, depth=False, **changes)
+    settings = replace(ALWAYS, deepens=False, **changes)
     before = sum(NET.widths)
     after = carried_out(NET, decided(settings, scores(gains=EVERYTHING)))
-    free = carried_out(NET, decided(replace(ALWAYS, depth=False), scores(gains=EVERYTHING)))
+    free = carried_out(NET, decided(replace(ALWAYS, deepens=False), scores(gains=EVERYTHING)))
     assert free.widths == (8, 8, 8)
     added = sum(after.widths) - before
     assert 0 < added < sum(free.widths) - before
@@ -218,7 +212,7 @@ def test_no_activation_goes_beyond_a_limit(limit: str, value: int) -> None:
 
 def test_the_best_are_activated_where_there_is_a_limit() -> None:
     gains = {(0, 4): 0.3, (0, 6): 0.9, (1, 3): 0.5, (2, 7): 0.2}
-    settings = replace(ALWAYS, per_round=2, depth=False)
+    settings = replace(ALWAYS, per_round=2, deepens=False)
     found = edits(decided(settings, scores(gains=gains)), Activate)
     assert {(e.layer, c) for e in found for c in e.units} == {(0, 6), (1, 3)}
 
@@ -226,24 +220,26 @@ def test_the_best_are_activated_where_there_is_a_limit() -> None:
 def test_a_layer_that_may_not_grow_takes_no_place_of_others() -> None:
     net = NET.with_layer(0, width=4)
     gains = {(0, 4): 0.9, (0, 5): 0.8, (1, 3): 0.5}
-    settings = replace(ALWAYS, per_round=1, max_width=4, depth=False)
+    settings = replace(ALWAYS, per_round=1, max_width=4, deepens=False)
     found = edits(decided(settings, scores(net, gains=gains), net), Activate)
     assert [(e.layer, e.units) for e in found] == [(1, (3,))]
 
 
 def test_the_cheapest_are_pruned_and_no_layer_below_its_least_width() -> None:
     costs = {(2, 0): 0.05, (2, 1): 0.01, (2, 2): 0.02, (2, 3): 0.099, (1, 0): 0.1}
-    one = decided(replace(ALWAYS, pruned_per_round=1, depth=False), scores(costs=costs))
+    one = decided(replace(ALWAYS, prune=PruneSettings(1, 1), deepens=False), scores(costs=costs))
     assert [(e.layer, e.unit) for e in edits(one, RemoveUnit)] == [(2, 1)]
     (decision,) = [d for d in one if d.edit is not None]
     assert decision.change == pytest.approx(0.005)
     for least in (1, 3, 4):
-        found = decided(replace(ALWAYS, min_width=least, depth=False), scores(costs=costs))
+        found = decided(
+            replace(ALWAYS, prune=PruneSettings(least, None), deepens=False), scores(costs=costs)
+        )
         after = carried_out(NET, found)
         assert after.widths[2] >= least and after.widths[:2] == NET.widths[:2]
         assert (after.widths[2] == 4) is (least == 4)
     # A cost at the threshold is not below it.
-    found = decided(replace(ALWAYS, depth=False), scores(costs={(1, 0): 0.1, (0, 2): 0.11}))
+    found = decided(replace(ALWAYS, deepens=False), scores(costs={(1, 0): 0.1, (0, 2): 0.11}))
     assert not edits(found, RemoveUnit)
 
 
@@ -251,7 +247,7 @@ def test_prunings_and_activations_of_a_layer_name_the_right_channels() -> None:
     """Carried out in turn on a list of channels, what goes is what was cheap and nothing else."""
     costs = {(2, 0): 0.01, (1, 1): 0.02, (0, 2): 0.03}
     gains = {(2, 5): 0.4, (2, 7): 0.3, (0, 4): 0.2}
-    decisions = decided(replace(ALWAYS, depth=False), scores(gains=gains, costs=costs))
+    decisions = decided(replace(ALWAYS, deepens=False), scores(gains=gains, costs=costs))
     channels = [list(range(8)) for _ in NET.hidden]
     widths = list(NET.widths)
     gone = []
@@ -276,7 +272,7 @@ def test_prunings_and_activations_of_a_layer_name_the_right_channels() -> None:
 
 def test_what_one_map_reads_together_is_not_pruned_in_one_round() -> None:
     costs = {(2, 0): 0.01, (2, 1): 0.02, (0, 0): 0.03, (1, 0): 0.04}
-    found = edits(decided(replace(ALWAYS, depth=False), scores(costs=costs)), RemoveUnit)
+    found = edits(decided(replace(ALWAYS, deepens=False), scores(costs=costs)), RemoveUnit)
     readers = [
         {wire.name for wire, _ in NET.readers(e.layer) if wire.target.role != "bud"} for e in found
     ]
@@ -341,12 +337,12 @@ def test_the_best_bud_becomes_a_layer_where_it_passes() -> None:
         ("max_hidden", 11, [1]),
         ("max_hidden", 10, []),
         ("max_width", 1, []),
-        ("depth", False, []),
+        ("deepens", False, []),
     ],
 )
 def test_no_layer_goes_beyond_a_limit(limit: str, value: Any, allowed: list[int]) -> None:
     changes: dict[str, Any] = {limit: value}
-    settings = replace(ALWAYS, width=False, **changes)
+    settings = replace(ALWAYS, widens=False, **changes)
     found = decided(settings, scores(buds={1: 0.9, 2: 0.5}), step=100)
     assert [e.layer for e in edits(found, PromoteBud)] == allowed
 
@@ -364,7 +360,7 @@ def test_a_rejection_is_told_once_an_epoch() -> None:
     for step, decisions in zip(range(10, 310, 10), told, strict=True):
         assert bool(decisions) is (step % 100 == 0)
         for decision in decisions:
-            assert decision.edit is None and "is not above 0.1" in decision.reason
+            assert decision.edit is None and "is not above tau = 0.1" in decision.reason
             assert decision.candidates[0].score == pytest.approx(0.05)
             assert not decision.candidates[0].passes
 
@@ -385,7 +381,7 @@ def test_room_is_made_for_what_is_too_full() -> None:
 
 def test_draws_do_not_depend_on_capacity() -> None:
     wide = NET.with_layer(0, capacity=20).with_layer(2, capacity=11)
-    settings = replace(ALWAYS, activate=0.05, prune=0.02, redraw=0.3, width=True)
+    settings = replace(ALWAYS, activate=0.05, leave=0.02, redraw=0.3)
     costs = {(2, 0): 0.01, (0, 1): 0.02}
     different = 0
     for step in range(100, 3000, 50):

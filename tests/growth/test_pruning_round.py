@@ -16,11 +16,9 @@ from senn_cli.growth.edits import (
     RemoveUnit,
     edit_architecture,
 )
+from senn_cli.growth.policies.search import SearchGrowth
 from senn_cli.growth.policy import Decision, Round, View
-from senn_cli.growth.removal import PruneSettings
-from senn_cli.growth.search import DepthSearch, WidthSearch
-from senn_cli.growth.senn import SennPolicy
-from senn_cli.growth.settings import SennSettings
+from senn_cli.growth.settings import DepthSearch, PruneSettings, Settings, WidthSearch
 from senn_cli.nets.architecture import CapacityRule
 from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.training.network import capacity_edits
@@ -28,7 +26,7 @@ from tests.views import view_of
 
 WIDTH = WidthSearch("closed_form", 32, 4, 5, 8, 0.1, 10.0)
 DEPTH = DepthSearch("closed_form", 4, 2, 5, 0.1, 10.0, 0.01)
-SETTINGS = SennSettings(
+SETTINGS = Settings(
     threshold=7e-3,
     stop=2e-4,
     noise=0.0,
@@ -41,7 +39,7 @@ SETTINGS = SennSettings(
     per_round=None,
     max_width=None,
     initial_coefficients=False,
-    depth=None,
+    deepens=False,
     layer_cost=1.0,
     max_layers=None,
     singular_floor=0.1,
@@ -57,7 +55,7 @@ def compiled() -> Compiled:
 @pytest.fixture(scope="module")
 def decide(compiled: Compiled) -> Callable[..., Round]:
     def run(view: View, **changes: Any) -> Round:
-        return SennPolicy(replace(SETTINGS, **changes), compiled).decide(view)
+        return SearchGrowth(replace(SETTINGS, **changes), compiled).decide(view)
 
     return run
 
@@ -176,7 +174,7 @@ def test_off_by_default_and_not_after_a_layer(redundant: Redundant, decide: Any)
     found = decide(redundant.view(), max_hidden=10, prune=None)
     assert len(found.decisions) == 1
     loose: dict[str, Any] = {"threshold": 0.0, "stop": -1.0}
-    found = decide(redundant.view(), width=None, depth=DEPTH, **loose)
+    found = decide(redundant.view(), widens=False, deepens=True, depth=DEPTH, **loose)
     assert [type(d.edit) for d in found.decisions] == [InsertLayer]
 
 

@@ -10,15 +10,32 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from senn_cli.growth import removal
 from senn_cli.growth.edits import RemoveUnit
-from senn_cli.growth.policy import Decision
+from senn_cli.growth.policy import Decision, sites
 from senn_cli.growth.reader import Shares, make_reader
-from senn_cli.growth.removal import Bar, PruneSettings, prunings, removals
+from senn_cli.growth.removal import Bar, removals
+from senn_cli.growth.settings import PruneSettings
 from senn_cli.growth.target import gain_of_neurons, prepare
+from senn_cli.nets.architecture import Layer
+from senn_cli.nets.mlp import MlpArchitecture
 from tests.dense import double
 from tests.leastsquares import Fit, fit, fitted
 
 SEEDS = st.integers(0, 2**32 - 1)
+CHAIN = MlpArchitecture(6, 3, (Layer(6, 6, "tanh"),) * 3)
+"""What the readers are taken to be of: their names matter alone."""
+
+
+def prunings(
+    settings: PruneSettings, bar: Bar, readers: Any, open_to: Any = None, **options: Any
+) -> list[Decision]:
+    """Those of the first layers of a chain."""
+    found = sites(CHAIN, width=True, depth=False)[: len(readers)]
+    places = [(site, site.targets(CHAIN)[0]) for site in found]
+    return removal.prunings(settings, bar, readers, open_to, places=places, **options)
+
+
 FREE = PruneSettings(min_width=1, per_round=None)
 NEVER = Bar(threshold=0.0, stop=-np.inf, noise=0.0, bias_removed=False)
 

@@ -13,13 +13,8 @@ import pytest
 
 from senn_cli.growth.insertion import floored
 from senn_cli.growth.objective import Neurons
-from senn_cli.growth.search import (
-    DepthSearch,
-    WidthSearch,
-    search_layers,
-    search_neurons,
-    whitening,
-)
+from senn_cli.growth.search import search_layers, search_neurons, whitening
+from senn_cli.growth.settings import DepthSearch, WidthSearch
 
 pytestmark = pytest.mark.usefixtures("double")
 

@@ -18,11 +18,10 @@ from senn_cli.growth.edits import (
     InsertLayer,
     edit_architecture,
 )
+from senn_cli.growth.policies.search import SearchGrowth
+from senn_cli.growth.policies.search_round import SearchRound
 from senn_cli.growth.policy import Decision, Round, Site, View
-from senn_cli.growth.round import GrowthRound
-from senn_cli.growth.search import DepthSearch, WidthSearch
-from senn_cli.growth.senn import SennPolicy
-from senn_cli.growth.settings import SennSettings
+from senn_cli.growth.settings import DepthSearch, Settings, WidthSearch
 from senn_cli.nets.architecture import CapacityRule
 from senn_cli.training.network import capacity_edits
 from tests.views import view_of
@@ -46,7 +45,7 @@ DEPTH = DepthSearch(
     temperature=10.0,
     log_determinant=0.01,
 )
-SETTINGS = SennSettings(
+SETTINGS = Settings(
     threshold=0.05,
     stop=2.5e-3,
     noise=0.0,
@@ -59,7 +58,7 @@ SETTINGS = SennSettings(
     per_round=None,
     max_width=None,
     initial_coefficients=False,
-    depth=None,
+    deepens=False,
     layer_cost=60.0,
     max_layers=None,
     singular_floor=0.1,
@@ -76,7 +75,7 @@ def compiled() -> Compiled:
 @pytest.fixture(scope="module")
 def decide(compiled: Compiled) -> Callable[..., Round]:
     def run(view: View, **changes: Any) -> Round:
-        return SennPolicy(replace(SETTINGS, **changes), compiled).decide(view)
+        return SearchGrowth(replace(SETTINGS, **changes), compiled).decide(view)
 
     return run
 
@@ -170,7 +169,7 @@ def test_decisions_are_recorded(planted: Problem, decide: Any) -> None:
     # The network yields 0, so the loss is half the targets' mean square.
     assert first.loss == pytest.approx(0.5 * np.mean(np.sum(planted.y**2, axis=1)), rel=1e-4)
     best = first.candidates[0]
-    assert best.site == Site("width", 0) and best.passes
+    assert str(best.site) == "layer 0" and best.passes
     assert best.ratio == pytest.approx(best.score / best.eta) and best.ratio > 0.05
     assert best.score == best.delta_eta > 2.5e-3 and best.bias > 0
     assert last.edit is None and found.finished
@@ -251,17 +250,17 @@ def test_where_nothing_can_pay_nothing_is_searched_for(
 ) -> None:
     searched: list[Site] = []
 
-    def search(self: GrowthRound, site: Site) -> Any:
+    def search(self: SearchRound, site: Site) -> Any:
         searched.append(site)
         raise AssertionError
 
-    monkeypatch.setattr(GrowthRound, "_search", search)
+    monkeypatch.setattr(SearchRound, "_search", search)
     (decision,) = decide(Problem(nets, ONE, "explained").view(), price=1.0).decisions
     assert searched == [] and decision.edit is None and decision.candidates == ()
     assert decision.reason == "what is left of the loss pays for no addition at price 1"
     with pytest.raises(AssertionError):
         decide(Problem(nets, ONE, "planted").view(), price=1.0)
-    assert searched == [Site("width", 0)]
+    assert list(map(str, searched)) == ["layer 0"]
 
 
 def test_a_gain_is_found_on_held_out_examples_too(nets: Any, decide: Any) -> None:
@@ -330,7 +329,7 @@ def test_a_round_ends_where_its_room_ends(planted: Problem, decide: Any) -> None
 
 
 def test_a_layer_pays_for_its_cost_too(planted: Problem, decide: Any) -> None:
-    found = decide(planted.view(), depth=DEPTH, price=1e-9, stop=0.0, threshold=0.0)
+    found = decide(planted.view(), deepens=True, depth=DEPTH, price=1e-9, stop=0.0, threshold=0.0)
     layers = [c for c in found.decisions[0].candidates if c.site.kind == "depth"]
     assert layers
     for layer in layers:
@@ -398,7 +397,13 @@ def test_the_moments_of_a_new_neuron_are_those_on_the_deciding_sample(
         )
 
 
-EVERYTHING: dict[str, Any] = {"depth": DEPTH, "threshold": 0.0, "stop": -1.0, "layer_cost": 1e6}
+EVERYTHING: dict[str, Any] = {
+    "deepens": True,
+    "depth": DEPTH,
+    "threshold": 0.0,
+    "stop": -1.0,
+    "layer_cost": 1e6,
+}
 
 
 @pytest.mark.parametrize("weights", ["score", "random"])
@@ -430,7 +435,7 @@ def test_limits_on_layers(deep: Problem, decide: Any) -> None:
     assert kinds(decide(deep.view(layer_allowed=False), **some)) == {"width"}
     # 5 neurons are there; any layer would bring two more.
     assert kinds(decide(deep.view(), max_hidden=6, **some)) == {"width"}
-    only = decide(deep.view(), width=None, depth=DEPTH, threshold=0.0, stop=-1.0)
+    only = decide(deep.view(), widens=False, deepens=True, depth=DEPTH, threshold=0.0, stop=-1.0)
     assert [type(e) for e in edits(only)] == [InsertLayer]
 
 
@@ -441,7 +446,9 @@ def test_max_hidden_counts_the_neurons_of_this_round_in_a_layer(deep: Problem, d
 
 def test_a_linear_model_gets_a_layer(nets: Any, decide: Any) -> None:
     problem = Problem(nets, [], "planted")
-    found = decide(problem.view(), depth=DEPTH, layer_cost=1.0, stop=0.0, threshold=0.0)
+    found = decide(
+        problem.view(), deepens=True, depth=DEPTH, layer_cost=1.0, stop=0.0, threshold=0.0
+    )
     (edit,) = edits(found)
     # On the narrower side: two outputs against four inputs.
     assert isinstance(edit, InsertLayer) and (edit.map, edit.side) == (0, "outputs")

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from senn_cli.growth.standing import StandingSettings, last_redraws, standing, within
+from senn_cli.growth.policies.dormant_round import within
+from senn_cli.growth.standing import StandingSettings, last_redraws, standing
 from senn_cli.nets.architecture import Layer
 from senn_cli.nets.mlp import MlpArchitecture
 

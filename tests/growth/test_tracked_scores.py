@@ -21,8 +21,8 @@ from senn_cli.curvature.tracking import (
 from senn_cli.engine.arrays import Arrays
 from senn_cli.engine.objective import loss_and_gradient
 from senn_cli.growth.carry import carried
-from senn_cli.growth.dormant_images import ImageScores, image_scores
 from senn_cli.growth.edits import Edit, Enlarge, PromoteBud
+from senn_cli.growth.tracked_scores import TrackedScores, tracked_scores
 from senn_cli.nets.densenet import DenseArchitecture, initial_masks, initial_parameters
 from senn_cli.nets.features import Map, joined, standing
 from senn_cli.nets.registry import outputs as outputs_of
@@ -37,7 +37,12 @@ TRACKING = Tracking(
     every=1, samples=256, stride=1, vectors=2, slow=0.05,
 )  # fmt: skip
 
-scored = jax.jit(image_scores, static_argnums=(0, 1))
+scored = jax.jit(tracked_scores, static_argnums=(0, 1))
+
+
+def listed(values: Any, role: str = "hidden") -> list[np.ndarray]:
+    """What belongs to hidden layers, or to the buds before them, in order."""
+    return [np.asarray(v) for n, v in sorted(values.items()) if ("bud" in n) == (role == "bud")]
 
 
 def spd(rng: np.random.Generator, size: int) -> np.ndarray:
@@ -91,9 +96,9 @@ class Case:
         slow = SlowGradient(jax.tree.map(jnp.asarray, averages), ages)
         return Tracked(TrackState(jnp.int32(50), maps), slow)
 
-    def scores(self, gradients: Any = None) -> ImageScores:
+    def scores(self, gradients: Any = None) -> TrackedScores:
         widths = jnp.asarray(NET.widths, jnp.int32)
-        found: ImageScores = scored(
+        found: TrackedScores = scored(
             NET.shape(), TRACKING, self.state(gradients), self.params, widths
         )
         return found
@@ -161,15 +166,15 @@ def test_scores_are_sums_of_dense_solves_over_the_maps_that_read(double: None, s
     for what, arrays in expected.items():
         for index, array in enumerate(arrays):
             np.testing.assert_allclose(
-                getattr(found, what)[index], array, rtol=1e-7, atol=1e-9, err_msg=what
+                listed(getattr(found, what))[index], array, rtol=1e-7, atol=1e-9, err_msg=what
             )
     for index, array in enumerate(buds):
-        np.testing.assert_allclose(found.buds[index], array, rtol=1e-7)
+        np.testing.assert_allclose(listed(found.gains, "bud")[index], array, rtol=1e-7)
     for index, layer in enumerate(NET.hidden):
         mine = np.arange(layer.capacity) < layer.width
-        assert not np.asarray(found.gains[index])[mine].any()
-        assert not np.asarray(found.costs[index])[~mine].any()
-        assert (np.asarray(found.errors[index])[~mine] > 0).all()
+        assert not listed(found.gains)[index][mine].any()
+        assert not listed(found.costs)[index][~mine].any()
+        assert (listed(found.errors)[index][~mine] > 0).all()
 
 
 def test_errors_are_the_standard_deviations_of_gains_that_are_noise(double: None) -> None:
@@ -189,27 +194,26 @@ def test_errors_are_the_standard_deviations_of_gains_that_are_noise(double: None
     state = case.state()
     widths = jnp.asarray(NET.widths, jnp.int32)
 
-    def one(gradients: Any) -> ImageScores:
+    def one(gradients: Any) -> TrackedScores:
         slow = state.slow
         assert slow is not None
         mine = state._replace(slow=slow._replace(averages=gradients))
-        return image_scores(NET.shape(), TRACKING, mine, case.params, widths)
+        return tracked_scores(NET.shape(), TRACKING, mine, case.params, widths)
 
     found: Any = jax.jit(jax.vmap(one))(noise)
     checked = 0
-    for gains, errors in ((found.gains, found.errors), (found.buds, found.bud_errors)):
-        for index in range(len(NET.hidden)):
-            gain, error = np.asarray(gains[index]), np.asarray(errors[index])
-            for channel in range(gain.shape[1]):
-                mine = gain[:, channel]
-                if not mine.any():
-                    continue
-                checked += 1
-                deviation = mine.std()
-                assert abs(mine.mean()) < 4 * deviation / np.sqrt(draws)
-                # Products of normal variables have long tails: a standard deviation of 1500 draws
-                # is good to some 5 percent.
-                assert deviation == pytest.approx(error[:, channel].mean(), rel=0.2)
+    for name in found.gains:
+        gain, error = np.asarray(found.gains[name]), np.asarray(found.errors[name])
+        for channel in range(gain.shape[1]):
+            mine = gain[:, channel]
+            if not mine.any():
+                continue
+            checked += 1
+            deviation = mine.std()
+            assert abs(mine.mean()) < 4 * deviation / np.sqrt(draws)
+            # Products of normal variables have long tails: a standard deviation of 1500 draws
+            # is good to some 5 percent.
+            assert deviation == pytest.approx(error[:, channel].mean(), rel=0.2)
     assert checked == sum(NET.capacities) - sum(NET.widths) + len(NET.hidden) * NET.bud
 
 
@@ -250,7 +254,7 @@ class Seen:
             state = self.track(shape.shape(), state, params, widths, self.data, key, np.int32(look))
         return state
 
-    def scores(self, shape: DenseArchitecture, params: Any, state: Any) -> ImageScores:
+    def scores(self, shape: DenseArchitecture, params: Any, state: Any) -> TrackedScores:
         widths = jnp.asarray(shape.widths, jnp.int32)
         found = scored(shape.shape(), LONG, state, params, widths)
         return jax.device_get(found)  # type: ignore[no-any-return]
@@ -293,34 +297,34 @@ def test_after_an_edit_and_one_look_scores_are_what_they_were_and_new_ones_of_th
     old_at = [0, 2] if promoted else [0, 1]
     for old, index in enumerate(old_at):
         for what in ("gains", "costs"):
-            mine = np.asarray(getattr(after, what)[index])[:6]
-            theirs = np.asarray(getattr(before, what)[old])
+            mine = listed(getattr(after, what))[index][:6]
+            theirs = listed(getattr(before, what))[old]
             if promoted and old == 0:
                 # The layer behind reads the new one too, which can stand in for some of it.
                 assert (mine <= 1.1 * theirs).all() and mine.max() > 0.3 * theirs.max(), what
                 continue
             np.testing.assert_allclose(mine, theirs, rtol=0.1, atol=0.03 * mine.max(), err_msg=what)
-    eta, now = (sum(map(float, found.etas.values())) for found in (before, after))
+    eta, raised = (sum(map(float, found.etas.values())) for found in (before, after))
     if promoted:  # Theorem 2: by as much as its best channel at least
-        assert now > eta + 0.9 * np.max(before.buds[1])
+        assert raised > eta + 0.9 * np.max(listed(before.gains, "bud")[1])
     else:
-        assert now == pytest.approx(eta, rel=0.1)
+        assert raised == pytest.approx(eta, rel=0.1)
     # Old buds.
     kept = [0] if promoted else [0, 1]
+    was, now, later = (listed(found.gains, "bud") for found in (before, after, late))
     for index in kept:
-        np.testing.assert_allclose(after.buds[index], before.buds[index], rtol=0.1,
-                                   atol=0.03 * np.max(before.buds[index]))  # fmt: skip
+        np.testing.assert_allclose(now[index], was[index], rtol=0.1, atol=0.03 * was[index].max())
     if promoted:
-        fresh = np.asarray(after.gains[1])[2:], np.asarray(late.gains[1])[2:]
+        fresh = listed(after.gains)[1][2:], listed(late.gains)[1][2:]
         # The bud before the new layer is read by that alone, which nothing reads yet.
-        assert not np.any(after.buds[1])
+        assert not np.any(now[1])
         brand_new = [2]
     else:
-        fresh = np.asarray(after.gains[0])[6:], np.asarray(late.gains[0])[6:]
+        fresh = listed(after.gains)[0][6:], listed(late.gains)[0][6:]
         brand_new = []
     median, expected = np.median(fresh[0]), np.median(fresh[1])
     assert expected / 3 < median < 3 * expected
     for index in brand_new:
         # A bud that a single look has shown has no second gradient yet: no score, or a fair one.
-        assert np.max(after.buds[index]) < 3 * np.max(late.buds[index])
-        assert np.max(late.buds[index]) > 0
+        assert now[index].max() < 3 * later[index].max()
+        assert later[index].max() > 0

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+import jax
 import numpy as np
 
 from senn_cli.engine.arrays import examples
+from senn_cli.growth import judgement
 from senn_cli.growth.compiled import ROOM, Compiled
 from senn_cli.growth.edits import AddUnits, Edit, InsertLayer
 from senn_cli.growth.insertion import floored
 from senn_cli.growth.objective import Neurons
 from senn_cli.growth.observed import Observed
+from senn_cli.growth.policies import control
 from senn_cli.growth.policy import Candidate, Decision, Round, Site, View, sites
+from senn_cli.growth.pricing import Price
 from senn_cli.growth.reader import Reader, make_reader
 from senn_cli.growth.removal import Bar, prunings
-from senn_cli.growth.settings import SennSettings
+from senn_cli.growth.settings import Settings
 from senn_cli.growth.target import Target
-from senn_cli.nets.architecture import Layer
-from senn_cli.nets.features import joined
-from senn_cli.nets.mlp import MlpArchitecture, draw_neurons
+from senn_cli.nets.features import Architecture, Feature, Map, joined, writer
 from senn_cli.randomness import key_data, numpy_generator
 
 
@@ -34,18 +36,20 @@ class _Pool:
     bound: float
 
 
-class GrowthRound:
+class SearchRound:
     """One round in progress: two samples, and the proposals at every site."""
 
-    def __init__(self, settings: SennSettings, compiled: Compiled, view: View) -> None:
+    def __init__(self, settings: Settings, compiled: Compiled, view: View) -> None:
         self.settings, self.compiled, self.view = settings, compiled, view
         self.started = time.perf_counter()
+        self.price = Price(settings.price, examples(view.data))
+        self.maps = {m.name: index for index, m in enumerate(view.architecture.maps)}
         self.widths = list(view.architecture.widths)
         self.room = [ROOM + h.capacity - h.width for h in view.architecture.hidden]
         self.searched, self.scored = self._samples()
-        as_proposed = self.settings.weights == "score" and not self.settings.initial_coefficients
         # What is really added, for its moments; another sample only where that differs.
-        self.placed = self.scored if as_proposed else Observed(self.compiled, self.scored.sample)
+        proposed = control.as_proposed(settings)
+        self.placed = self.scored if proposed else Observed(self.compiled, self.scored.sample)
         self.searches = 0
         self.pools: dict[Site, _Pool] = {}
 
@@ -64,18 +68,33 @@ class GrowthRound:
         second = order[count : 2 * count] if self.settings.held_out else order[:count]
         return look(order[:count]), look(second)
 
+    def _size(self, m: Map) -> tuple[int, int]:
+        """Inputs and outputs in use of a map, units accepted in this round among them."""
+        read = sum(self._width(source.feature) for source in m.sources)
+        return read, self._width(m.target)
+
+    def _width(self, feature: Feature) -> int:
+        return self.widths[feature.index] if feature.role == "hidden" else feature.width
+
+    def _map(self, site: Site) -> Map:
+        """The map whose score an addition at `site` raises."""
+        (target,) = site.targets(self.view.architecture)
+        return target
+
     def _target(self, observed: Observed, site: Site) -> Target:
-        sizes = (self.view.architecture.inputs, *self.widths, self.view.architecture.outputs)
-        return observed.target(site.target, sizes[site.target], sizes[site.target + 1])
+        m = self._map(site)
+        return observed.target(self.maps[m.name], *self._size(m))
 
     def _proposed_for(self, site: Site) -> int:
         """Columns of the site's source in use, the constant not counted."""
-        width: int = self.view.architecture.map_width(site.index)[site.side == "outputs"]
-        return width
+        if site.side == "outputs":
+            return self._map(site).target.width
+        m = self._map(site) if site.side else writer(self.view.architecture, site.at)
+        return m.rows_used - m.bias
 
-    def _architecture(self) -> MlpArchitecture:
-        """The architecture with the neurons accepted so far in this round."""
-        grown: MlpArchitecture = self.view.architecture
+    def _architecture(self) -> Architecture:
+        """The architecture with the units accepted so far in this round."""
+        grown = self.view.architecture
         for index, width in enumerate(self.widths):
             capacity = max(width, grown.hidden[index].capacity)
             grown = grown.with_layer(index, width=width, capacity=capacity)
@@ -83,9 +102,9 @@ class GrowthRound:
 
     def _allowed_sites(self) -> tuple[Site, ...]:
         s, now = self.settings, self._architecture()
-        depth = s.depth is not None and self.view.layer_allowed
-        found = sites(self.view.architecture, width=s.width is not None, depth=depth)
-        return tuple(site for site in found if self.settings.allows(now, _after(now, site)))
+        depth = s.deepens and self.view.layer_allowed
+        found = sites(self.view.architecture, width=s.widens, depth=depth)
+        return tuple(site for site in found if s.allows(now, site.after(now)))
 
     def run(self) -> Round:
         """The decisions up to a rejection, an inserted layer or a full capacity."""
@@ -97,20 +116,19 @@ class GrowthRound:
                 if site not in self.pools and self._can_pay(site):
                     self.pools[site] = self._search(site)
             found = [self.pools[site].best for site in allowed if site in self.pools]
-            ranked = sorted(found, key=lambda c: -c.score)
-            passing = [c for c in ranked if c.passes]
-            if not passing:
-                reason = _why_not(ranked, self.settings, poor=bool(allowed))
+            ranked = judgement.ranked(found)
+            chosen = next((c for c in ranked if c.passes), None)
+            if chosen is None:
+                best = ranked[0] if ranked else None
+                reason = judgement.why_not(best, self.settings, poor=bool(allowed))
                 return self.end(*decisions, self._rejection(reason, tuple(ranked), loss))
-            chosen = passing[0]
-            assert isinstance(chosen.site, Site)
             ordered = (chosen, *(c for c in ranked if c is not chosen))
             bound = self.pools[chosen.site].bound
             edit = self._accept(chosen.site)
             decisions.append(
                 Decision(
                     edit=edit,
-                    reason=f"ratio {chosen.ratio:.3g} > tau and score {chosen.score:.3g} > alpha",
+                    reason=judgement.why(chosen),
                     candidates=ordered,
                     threshold=self.settings.threshold,
                     stop=self.settings.stop,
@@ -131,29 +149,29 @@ class GrowthRound:
 
     def end(self, *decisions: Decision) -> Round:
         """The round that `decisions` have brought to its end, with what is pruned then."""
-        s, hidden = self.settings, len(self.view.architecture.hidden)
+        s, architecture = self.settings, self.view.architecture
         if s.prune is None:
             return Round(decisions)
         bar = Bar(s.threshold, s.stop, s.noise, s.bias_removed)
-        readers = [self._reader(layer) for layer in range(hidden)]
+        found = sites(architecture, width=True, depth=False)
+        places = [(site, self._map(site)) for site in found]
+        readers = [self._reader(m) for _, m in places]
         loss = float(self.placed.sample.loss)
-        return Round((*decisions, *prunings(s.prune, bar, readers, loss=loss)))
+        return Round((*decisions, *prunings(s.prune, bar, readers, places=places, loss=loss)))
 
-    def _reader(self, layer: int) -> Reader:
-        """The map that reads hidden layer `layer`, the neurons added in this round included."""
-        sizes = (*self.widths, self.view.architecture.outputs)
-        n_in, n_out = sizes[layer], sizes[layer + 1]
-        # Nothing reads the new neurons yet: no gradient, no S, and their own weights don't matter.
-        width, outputs = self.view.architecture.map_width(layer + 1)
+    def _reader(self, m: Map) -> Reader:
+        """A map that reads a hidden layer, the units added in this round included."""
+        index, width, outputs = self.maps[m.name], m.rows_used, m.target.width
+        n_in, n_out = self._size(m)
+        # Nothing reads the new units yet: no gradient, no S, and their own weights don't matter.
         new = (0, n_out - outputs)
-        sample, linear = self.placed.sample, self.view.params[f"map_{layer + 1}"]
-        m = self.view.architecture.maps[layer + 1]
-        kernel = joined(m, {k: np.asarray(v) for k, v in linear.items()})[: 1 + width, :outputs]
+        sample = self.placed.sample
+        kernel = joined(m, {k: np.asarray(v) for k, v in self.view.params[m.name].items()})
         return make_reader(
-            np.asarray(self.placed.a[layer + 1])[:, : 1 + n_in],
-            np.pad(np.asarray(sample.g[layer + 1])[:, :outputs], ((0, 0), new)),
-            np.pad(np.asarray(sample.s[layer + 1])[:outputs, :outputs], new),
-            np.pad(kernel, ((0, n_in - width), new)),
+            np.asarray(self.placed.a[index])[:, : 1 + n_in],
+            np.pad(np.asarray(sample.g[index])[:, :outputs], ((0, 0), new)),
+            np.pad(np.asarray(sample.s[index])[:outputs, :outputs], new),
+            np.pad(kernel[:width, :outputs], ((0, 1 + n_in - width), new)),
             self.compiled.shares,
         )
 
@@ -169,26 +187,18 @@ class GrowthRound:
         )
 
     def _left(self, target: Target) -> float:
-        """What additions to a map can gain at most, in nats over all training examples.
-
-        The quadratic model knows no end: where a prediction is sure of itself and wrong, F is next
-        to nothing and Delta eta beyond all bounds. Nobody gains more than is left of the loss when
-        the present parameters have gained what they promise, eta_c / 2.
-        """
-        left = float(self.scored.sample.loss) - float(target.eta) / 2
-        return examples(self.view.data) * max(left, 0.0)
+        return self.price.left(float(self.scored.sample.loss), float(target.eta))
 
     def _added(self, site: Site) -> int:
         """The parameters that one addition at `site` brings."""
         now = self._architecture()
-        return _after(now, site).parameters - now.parameters
+        return site.after(now).parameters - now.parameters
 
     def _can_pay(self, site: Site) -> bool:
         """Whether any proposal at `site` could pay for its parameters; else none is sought."""
-        price = self.settings.price
-        if price == 0:
+        if self.price.price == 0:
             return True
-        return self._left(self._target(self.scored, site)) >= price * self._added(site)
+        return self.price.pays(self._left(self._target(self.scored, site)), self._added(site))
 
     def _search(self, site: Site) -> _Pool:
         """New proposals at `site`, scored."""
@@ -197,7 +207,7 @@ class GrowthRound:
         self.searches += 1
         key = key_data(view.seed, purpose, view.step)
         residual = self._target(self.searched, site).residual
-        source, active = self.searched.source(site), self._proposed_for(site)
+        source, active = self._source(self.searched, site), self._proposed_for(site)
         if site.kind == "width":
             activation = view.architecture.hidden[site.index].activation
             spectrum = view.input_spectrum if site.index == 0 else None
@@ -211,7 +221,7 @@ class GrowthRound:
     def _score(self, site: Site, proposals: Neurons) -> _Pool:
         """The best of `proposals` on the deciding sample."""
         s = self.settings
-        target, source = self._target(self.scored, site), self.scored.source(site)
+        target, source = self._target(self.scored, site), self._source(self.scored, site)
         if site.kind == "width":
             activation = self.view.architecture.hidden[site.index].activation
             gain = self.compiled.score_width(target, source, proposals, activation)
@@ -224,29 +234,20 @@ class GrowthRound:
         index = int(np.argmax(value))
         # eta_c keeps its bias: on data that training has converged on, the rest is close to zero,
         # and a ratio to nothing would let every proposal pass tau.
-        eta = float(target.eta)
-        delta = float(value[index])
+        delta, eta = float(value[index]), float(target.eta)
         score = delta / (s.layer_cost if site.kind == "depth" else 1.0)
-        ratio = score / eta if eta > 0 else (np.inf if score > 0 else 0.0)
-        parameters = self._added(site)
-        promised = min(examples(self.view.data) * score / 2, self._left(target))
-        candidate = Candidate(
-            site=site,
-            delta_eta=delta,
-            delta_eta_lower=float(np.asarray(gain.lower)[index]),
-            bias=float(bias[index]),
+        candidate = judgement.judged(
+            s,
+            site,
+            delta=delta,
+            lower=float(np.asarray(gain.lower)[index]),
+            noise=float(bias[index]),
             eta=eta,
             score=score,
-            ratio=float(ratio),
-            passes=bool(
-                ratio > s.threshold
-                and score > s.stop
-                and delta > s.noise * float(bias[index])
-                and promised >= s.price * parameters
-            ),
+            price=self.price,
+            parameters=self._added(site),
+            gain=self.price.gain(score, self._left(target)),
             weights=self._shown(site, proposals, index),
-            parameters=parameters if s.price > 0 else 0,
-            gain=promised if s.price > 0 else 0.0,
         )
         return _Pool(proposals, candidate, index, float(target.bound))
 
@@ -263,17 +264,22 @@ class GrowthRound:
         coefficients = np.asarray(pool.proposals.coefficients)[pool.index]
         if site.kind == "depth":
             return self._layer(site, weights)
-        return self._neuron(site, weights, coefficients)
+        return self._unit(site, weights, coefficients)
+
+    def _source(self, observed: Observed, site: Site) -> jax.Array:
+        """What proposals at `site` read, the constant in front."""
+        if site.side is None:
+            return observed.sample.reads[self.maps[writer(self.view.architecture, site.at).name]]
+        sample, index = observed.sample, self.maps[site.at]
+        return sample.reads[index] if site.side == "inputs" else sample.yields[index]
 
     def _layer(self, site: Site, weights: np.ndarray) -> InsertLayer:
         """The proposed W_q, invertible, in the orientation of `InsertLayer`."""
         proposed = self._proposed_for(site)
-        # Neurons added in this round were not proposed for: the identity carries them through.
-        sizes = (self.view.architecture.inputs, *self.widths, self.view.architecture.outputs)
-        q = sizes[site.index + (site.side == "outputs")]
+        # Units added in this round were not proposed for: the identity carries them through.
+        q = self._size(self._map(site))[site.side == "outputs"]
         if self.settings.weights == "random":
-            rng = numpy_generator(self.view.seed, "random layer", self.view.step)
-            kernel, bias, _ = draw_neurons(rng, q, q, "rational")
+            kernel, bias = control.drawn_layer(self.view, q)
         else:
             kernel, bias = np.eye(q), np.zeros(q)
             kernel[:proposed, :proposed] = weights[:proposed, 1 : 1 + proposed].T
@@ -282,29 +288,33 @@ class GrowthRound:
         assert site.side is not None
         return InsertLayer(site.index, site.side, np.concatenate([bias[None], kernel]))
 
-    def _neuron(self, site: Site, weights: np.ndarray, coefficients: np.ndarray) -> AddUnits:
-        """The edit for one neuron; the activations of the proposal join both samples."""
-        layer = self.view.architecture.hidden[site.index]
-        width = self.widths[site.index]
-        readable = self.scored.source(site).shape[1]
+    def _unit(self, site: Site, weights: np.ndarray, coefficients: np.ndarray) -> AddUnits:
+        """The edit for one unit; the activations of the proposal join both samples."""
+        layer, width = self.view.architecture.hidden[site.index], self.widths[site.index]
+        readable = self._source(self.scored, site).shape[1]
         weights = weights[:readable]
-        proposal = Neurons(weights[None], coefficients[None])
-        self.searched.append(site, proposal, 1 + width, layer.activation)
-        moments = self.scored.append(site, proposal, 1 + width, layer.activation)
+        self._append(self.searched, site, weights, coefficients)
+        moments = self._append(self.scored, site, weights, coefficients)
         if self.placed is not self.scored:
-            # The control's neurons leave the score's gain where it was: were they to join the
+            # The control's units leave the score's gain where it was: were they to join the
             # samples, the same proposal would be accepted for ever.
-            weights, coefficients = self._control(site, weights, coefficients)
-            placed = Neurons(weights[None], coefficients[None])
-            moments = self.placed.append(site, placed, 1 + width, layer.activation)
-        n_in = (self.view.architecture.inputs, *self.widths)[site.index]
+            weights, coefficients = control.drawn_unit(
+                self.settings,
+                self.view,
+                (site.index, width),
+                self._proposed_for(site),
+                layer.activation,
+                Neurons(weights, coefficients),
+            )
+            moments = self._append(self.placed, site, weights, coefficients)
+        n_in, _ = self._size(writer(self.view.architecture, site.at))
         weights = np.pad(weights, (0, max(0, 1 + n_in - readable)))
         self.widths[site.index] += 1
         self.room[site.index] -= 1
         # The same target again, with a smaller residual. First the proposals at hand; a new search
         # only here, and only when none of them passes any longer.
         for other in list(self.pools):
-            if other.target == site.target:
+            if self._map(other) == self._map(site):
                 self.pools[other] = self._score(other, self.pools[other].proposals)
         if not self.pools[site].best.passes:
             del self.pools[site]
@@ -315,49 +325,14 @@ class GrowthRound:
             moments=moments[: 2 + width, : 2 + width],
         )
 
-    def _control(
-        self, site: Site, weights: np.ndarray, coefficients: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Weights and coefficients with what the settings want from the initial distribution."""
-        layer, width = self.view.architecture.hidden[site.index], self.widths[site.index]
-        n_in = self._proposed_for(site)
-        rng = numpy_generator(self.view.seed, f"random {site.index} {width}", self.view.step)
-        kernel, bias, drawn = draw_neurons(rng, n_in, 1, layer.activation)
-        if drawn is not None:
-            coefficients = drawn[:, 0]
-        if self.settings.weights == "random":
-            weights = np.zeros_like(weights)
-            weights[0], weights[1 : 1 + n_in] = bias[0], kernel[:, 0]
-        return weights, coefficients
-
-
-def _after(architecture: MlpArchitecture, site: Site) -> MlpArchitecture:
-    """The architecture after one addition at `site`, without spare capacity for it."""
-    if site.kind == "width":
-        layer = architecture.hidden[site.index]
-        width = layer.width + 1
-        return architecture.with_layer(site.index, width=width, capacity=max(width, layer.capacity))
-    q = architecture.map_width(site.index)[site.side == "outputs"]
-    hidden = list(architecture.hidden)
-    hidden.insert(site.index, Layer(q, q, "rational"))
-    return replace(architecture, hidden=tuple(hidden))
-
-
-def _why_not(ranked: list[Candidate], settings: SennSettings, *, poor: bool) -> str:
-    """Why none of the ranked candidates is taken; `poor` where sites are allowed but cannot pay."""
-    if not ranked and poor:
-        return f"what is left of the loss pays for no addition at price {settings.price:g}"
-    if not ranked:
-        return "no site allows an addition"
-    best, threshold, stop = ranked[0], settings.threshold, settings.stop
-    if best.score <= stop:
-        return f"score {best.score:.3g} of {best.site} is not above alpha = {stop:g}"
-    if best.ratio <= threshold:
-        return f"ratio {best.ratio:.3g} of {best.site} is not above tau = {threshold:g}"
-    if best.delta_eta <= settings.noise * best.bias:
-        return f"Delta eta {best.delta_eta:.3g} of {best.site} is within its noise, {best.bias:.3g}"
-    price = settings.price * best.parameters
-    return (
-        f"gain {best.gain:.3g} of {best.site} does not pay for its {best.parameters} parameters "
-        f"at price {settings.price:g}: {price:.3g}"
-    )
+    def _append(
+        self, observed: Observed, site: Site, weights: np.ndarray, coefficients: np.ndarray
+    ) -> np.ndarray:
+        """The activations of a unit join a sample; returns the second moments of all columns."""
+        return observed.append(
+            self.maps[self._map(site).name],
+            self._source(observed, site),
+            Neurons(weights[None], coefficients[None]),
+            1 + self.widths[site.index],
+            self.view.architecture.hidden[site.index].activation,
+        )

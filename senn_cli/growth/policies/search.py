@@ -1,0 +1,35 @@
+"""The policy `senn` with `proposals: search`: additions when, where and as the score says.
+
+A round looks at two disjoint samples of the training data. On the first, proposals are searched
+for at every site; on the second they are scored. The best that passes the threshold tau and the
+stop alpha (ingredient 4) is accepted, its activations join those of its layer, the residual
+gradient is taken anew and the round goes on until nothing passes. Where pruning is on, the round
+then takes out the units that it would not add again (section 3.5). The control `random` decides as
+`senn` does, and adds draws from the initial distribution (`control.py`).
+"""
+
+from __future__ import annotations
+
+from senn_cli.growth.compiled import Compiled
+from senn_cli.growth.policies.search_round import SearchRound
+from senn_cli.growth.policy import Decision, Policy, Round, View
+from senn_cli.growth.settings import Settings
+
+
+class SearchGrowth(Policy):
+    """Decides by the scores of proposals that every round searches for."""
+
+    def __init__(self, settings: Settings, compiled: Compiled) -> None:
+        self.settings = settings
+        self.compiled = compiled
+
+    def decide(self, view: View) -> Round:
+        """One round, or its part up to an inserted layer or a full capacity."""
+        s = self.settings
+        reason = s.exhausted(view.architecture, view.added)
+        if reason is None:
+            return SearchRound(s, self.compiled, view).run()
+        stopped = Decision(None, reason, threshold=s.threshold, stop=s.stop)
+        if s.prune is None:
+            return Round((stopped,))
+        return SearchRound(s, self.compiled, view).end(stopped)
