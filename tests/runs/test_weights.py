@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from senn_cli.errors import RunError
-from senn_cli.nets import kinds
+from senn_cli.nets import registry
 from senn_cli.nets.architecture import Layer
 from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.nets.features import Architecture
@@ -181,7 +181,7 @@ def test_numbers_that_have_changed_are_told_by_their_checksum(copy: Path) -> Non
 def test_weights_of_an_older_senn_have_no_checksums(tmp_path: Path, network: Architecture) -> None:
     import orbax.checkpoint as ocp
 
-    params = kinds.initial_parameters(network, 3)
+    params = registry.initial_parameters(network, 3)
     with ocp.StandardCheckpointer() as checkpointer:  # as they were written before
         checkpointer.save(tmp_path / "arrays", params, force=True)
     document = {"format": 1, "architecture": network.to_json()}
