@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from senn_cli.spec.base import AlsoAccepts, Count, Model
 from senn_cli.spec.duration import Duration, DurationField
+from senn_cli.spec.under import Under
 
 BestMetric = Literal["train_loss", "validation_loss", "validation_accuracy", "validation_mse"]
 """The keys of a row of metrics that the best evaluation can be chosen by."""
@@ -37,11 +38,11 @@ class CheckpointsSpec(Model):
         default=False, description="Save before and after every growth event as well."
     )
     keep: Count = Field(default=3, description="How many of the newest checkpoints are kept.")
-    best: BestMetric | None = Field(
+    best: Annotated[BestMetric | None, Under(("training.stop", (None,)))] = Field(
         default=None,
         description="Also keep the network of the best evaluation, the one of the largest accuracy "
         "or the smallest loss or error, in checkpoints/best; null for none. It is written with the "
-        "next checkpoint, and before the run ends. training.stop makes it the run's result.",
+        "next checkpoint, and before the run ends. training.stop says it where that is set.",
     )
     keep_every: DurationField | None = Field(
         default=None,

@@ -299,14 +299,6 @@ def _best(spec: Spec) -> Iterator[Found]:
                 "validation part",
                 ("data.validation",),
             )
-    best, stopping = watched.values()
-    if None not in (best, stopping) and best != stopping:
-        yield Found(
-            ("checkpoints", "best"),
-            f"should be {stopping}, what training.stop watches, found {best}: a run has one best "
-            "evaluation",
-            ("training.stop",),
-        )
     if stop is not None and stop.patience is None and not stop.restore:
         yield Found(
             ("training", "stop", "restore"),

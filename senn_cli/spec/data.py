@@ -19,6 +19,7 @@ from senn_cli.spec.images import (
 from senn_cli.spec.paths import SpecPath
 from senn_cli.spec.share import Part
 from senn_cli.spec.sources import Divided, Images, Numbers, Task
+from senn_cli.spec.under import under
 
 _Drawn = Annotated[int, Field(ge=1, le=10_000_000), Integral]
 _Drawing = Annotated[
@@ -73,7 +74,7 @@ class _Own(Divided):
         default="classification",
         description="Whether targets are classes or real numbers.",
     )
-    normalize_targets: bool = Field(
+    normalize_targets: Annotated[bool, under(task="regression")] = Field(
         default=True,
         description="Shift and scale the targets of a regression while training; errors are "
         "reported in the original units.",

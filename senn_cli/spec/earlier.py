@@ -1,8 +1,9 @@
 """Options that nothing reads, where they are not the user's fault: they give way.
 
 Up to format 1 a run's resolved spec held all options, those without effect included. It must go on
-being read, so they are dropped there. And `--set expansion.policy=none` says of a file that grows
-what is meant, though the file says how it would grow.
+being read, so they are dropped there. Nor has anybody written those of a resolved spec that another
+choice leaves without effect, as `--set training.stop=train_loss` does when a run is resumed. And
+`--set expansion.policy=none` says of any file what is meant, though it says how it would grow.
 """
 
 from __future__ import annotations
@@ -21,19 +22,26 @@ HEADER = f"# A spec as senn resolved it, format {FORMAT}: everything that has an
 """The first line of a resolved spec."""
 
 _GIVES_WAY_TO = ("expansion.policy",)
+# What a section of another kind shares with the old one, such as a learning rate, is for the old.
+_KINDS = ("data.source", "network.kind", "optimizer.kind")
 
 
 def is_old(file: Path, text: str) -> bool:
     """Whether `file` with `text` is the resolved spec of a run of format 1."""
     named = file.name == "spec.yaml" or (file.stem.startswith("spec-") and file.suffix == ".yaml")
-    return named and not text.startswith(HEADER) and (file.parent / "metrics.jsonl").is_file()
+    return named and not is_resolved(text) and (file.parent / "metrics.jsonl").is_file()
 
 
-def gives_way(root: Node, one: Found) -> bool:
+def is_resolved(text: str) -> bool:
+    """Whether senn wrote it out."""
+    return text.startswith(HEADER)
+
+
+def gives_way(root: Node, one: Found, *, resolved: bool) -> bool:
     """Whether an override chose what leaves a key of the file without effect."""
     if _overridden(root, one.path):
         return False
-    keys = [key for key in one.others if key in _GIVES_WAY_TO]
+    keys = [k for k in one.others if k in _GIVES_WAY_TO or (resolved and k not in _KINDS)]
     return any(_overridden(root, tuple(key.split("."))) for key in keys)
 
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from senn_cli.errors import SpecError
 from senn_cli.spec.checks import Found
 from senn_cli.spec.describe import describe, printable
-from senn_cli.spec.earlier import dropped, gives_way, is_old
+from senn_cli.spec.earlier import dropped, gives_way, is_old, is_resolved
 from senn_cli.spec.errors import Fault, InvalidSpecError, explain
 from senn_cli.spec.nodes import Node, YamlFault, locate, plain
 from senn_cli.spec.overrides import apply_overrides
@@ -50,7 +50,8 @@ def load_spec(
     text = _read(file)
     root, found, name = _document(text, str(path))
     base = Path(os.path.abspath(file)).parent
-    return _checked(root, found, name, base, overrides, also, old=is_old(file, text))
+    forgiven = {"old": is_old(file, text), "resolved": is_resolved(text)}
+    return _checked(root, found, name, base, overrides, also, **forgiven)
 
 
 def parse_spec(
@@ -110,11 +111,13 @@ def _checked(
     also: Callable[[Spec], Iterable[Found]] = lambda spec: (),
     *,
     old: bool = False,
+    resolved: bool = False,
 ) -> Spec:
     """The spec in `root`, in which `found` is wrong already; `parse_spec` says the rest.
 
     Args:
       old: whether a senn resolved it that wrote out options without effect, too.
+      resolved: whether it is a resolved spec of this format.
     """
     faults = [Fault(f.origin, f.line, f.path, f.message) for f in found]
     root, misplaced = apply_overrides(root, overrides)
@@ -123,7 +126,11 @@ def _checked(
     while True:
         data = {"name": _default_name(filename), **plain(root)}
         spec, wrong, untold = _validate(data, context)
-        gone = [one.path for one in wrong if one.unread and (old or gives_way(root, one))]
+        gone = [
+            one.path
+            for one in wrong
+            if one.unread and (old or gives_way(root, one, resolved=resolved))
+        ]
         if (left := dropped(root, gone)) is root:
             break
         root = left

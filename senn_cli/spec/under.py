@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from senn_cli.spec.describe import alternatives
 
-Value = str | bool
+Value = str | bool | None
 
 
 class Under:
@@ -39,7 +39,8 @@ class Under:
     def words(self) -> str:
         """The choice by its name: `solver: cg`."""
         return " or ".join(
-            f"{key}: {alternatives(map(str, values))}" for key, values in self.choices
+            f"{key}: {alternatives('null' if v is None else str(v) for v in values)}"
+            for key, values in self.choices
         )
 
     def keys(self, section: tuple[str, ...]) -> tuple[str, ...]:

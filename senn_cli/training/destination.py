@@ -38,8 +38,7 @@ def adopted(spec: Spec, origin: Origin) -> tuple[Spec, tuple[str, ...]]:
         for key, value in changes.items()
         if key in section.model_fields_set and getattr(section, key) != value
     ]
-    written = getattr(getattr(section, "capacity", None), "initial", None)
-    capacities = found.capacities
+    written, capacities = section.capacity.initial, found.capacities
     if written is not None:
         each = written if isinstance(written, tuple) else (written,) * len(capacities)
         if each != capacities:

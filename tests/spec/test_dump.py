@@ -76,7 +76,7 @@ images = {
 }
 share = st.one_of(st.floats(0, 0.5, exclude_min=True), count)
 task = st.sampled_from(["classification", "regression"])
-own = {**common, "task": task, "normalize_targets": st.booleans()}
+own = {**common, "task": task}
 test_part = st.one_of(
     st.builds(lambda x: {"test": x}, share), st.builds(lambda x: {"test_path": x}, file)
 )

@@ -39,6 +39,23 @@ def test_it_is_resumed_with_changes(file: Path, tmp_path: Path) -> None:
         load_spec(run, ["optimizer.lerning_rate=1"])
 
 
+@pytest.mark.parametrize(
+    "override",
+    [
+        "training.stop=train_loss",
+        "optimizer.schedule.kind=constant",
+        "expansion.width.method=mala",
+        "expansion.policy=none",
+        "optimizer={kind: adam}",
+    ],
+)
+def test_another_choice_leaves_aside_what_was_resolved(override: str, tmp_path: Path) -> None:
+    spec = tmp_path / "resolved.yaml"
+    spec.write_text(dump_spec(load_spec(SPECS / "quickstart.yaml")))
+    changed = load_spec(spec, [override])
+    assert dump_spec(changed) != spec.read_text()
+
+
 def test_elsewhere_its_options_without_effect_are_told(tmp_path: Path) -> None:
     copied = shutil.copy(RESOLVED[0], tmp_path / "mine.yaml")
     with pytest.raises(InvalidSpecError, match=r"expansion\.\w+ is not an option of policy: none"):
