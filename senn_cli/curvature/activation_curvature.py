@@ -1,8 +1,7 @@
-"""Samples of the Gauss-Newton matrix with the activations' curvature (appendix "Accounting for
-Activation Function Curvature").
+"""Samples of the Gauss-Newton matrix with the activations' curvature (appendix D).
 
 For one example, with outputs y, loss curvature H_y = L L^T, pre-activations p_i, activations
-h_i = sigma(p_i) and g_i = dL/dh_i, the matrix is
+h_i = sigma(p_i) and g_i = dL/dh_i, the matrix is that of equation 18,
 
   J_y^T H_y J_y + sum_i |g_i sigma''(p_i)| J_i^T J_i,
 

@@ -1,4 +1,7 @@
-"""The paper's natural gradient: Fisher-vector products and conjugate gradients (section 3.4)."""
+"""The paper's natural gradient: Fisher-vector products and conjugate gradients (section 3.4).
+
+It is the step of equation 1 with F for H, solved as in appendix B.
+"""
 
 from __future__ import annotations
 

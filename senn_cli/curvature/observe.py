@@ -2,7 +2,7 @@
 
 Two ways to the second factor S of a map: exactly, by one pull-back for every direction of the
 metric's factor, by which a search decides; or by one sample of the modified Gauss-Newton matrix
-(appendix "Accounting for Activation Function Curvature"), in two backward passes, which is enough
+(appendix D), in two backward passes, which is enough
 for what is averaged over many looks.
 
 A convolution has many positions in an example. As Grosse and Martens (2016) have it, A sums over

@@ -1,4 +1,4 @@
-"""An inverse root tracked by rank-one updates (appendix "Rank One Updates").
+"""An inverse root tracked by rank-one updates (appendix E, equation 20).
 
 For L L^T = A^-1 and a vector a, with mu = a^T L L^T a,
 

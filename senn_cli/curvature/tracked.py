@@ -200,7 +200,7 @@ def update_rank_one(
 ) -> TrackState:
     """The state after one more batch, by the method `rank_one`.
 
-    The damping enters the roots as the appendix adds it, by unit normal vectors of its size in
+    The damping enters the roots as appendix E adds it, by unit normal vectors of its size in
     every sample; the checks are against the damped factor itself.
 
     Args:

@@ -1,7 +1,8 @@
 """The interface between the training loop and whatever decides on growth.
 
 The loop asks a policy for a round at the times that the spec names, applies the edits of its
-decisions in order and writes every decision down. It knows nothing else about policies.
+decisions in order and writes every decision down. It knows nothing else about policies. Where
+capacity comes is ingredient 3 of the paper, when it comes section 3.3 and ingredient 4.
 """
 
 from __future__ import annotations

@@ -6,15 +6,17 @@ of unused rows are zero, but they receive gradient. A unit p is a group of G row
 map, nine of a 3x3 convolution. Subscript c means the used rows (without p, where p is used itself).
 A and S stand for the damped factors; the identities hold for them as they do for the plain ones.
 
-**The score** of the used rows, twice what the best step gains (section 3.4):
+**The score** of the used rows, twice what the best step gains (section 3.4, equation 3):
 
   eta = Tr[A_cc^-1 dW_c S^-1 dW_c^T].
 
-**Additions** (Theorem 2 and its corollary). With the residual gradient, what the used rows leave,
+**Additions** (Theorem 2, or Theorem A.8, and Corollary A.5). With the residual gradient, what the
+used rows leave and so do not account for already (section 3.2; Lemma A.6),
 
   R_p = dW_p - A_pc A_cc^-1 dW_c
 
 and the Schur complement Ahat_p = A_p - A_pc A_cc^-1 A_cp, taking p into use raises eta by
+(equation 7, and equation 10 for the bound)
 
   Delta eta = Tr[Ahat_p^-1 R_p S^-1 R_p^T]  >=  Delta eta' = Tr[A_p^-1 R_p S^-1 R_p^T].
 

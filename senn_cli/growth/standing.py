@@ -1,10 +1,10 @@
 """Standing proposals for the layers of a fully connected network, as a function of time alone.
 
 Every hidden layer has a number of slots, each with a proposed neuron of random weights. A slot is
-drawn anew with some probability an epoch. Both the draws and when they happen follow from (seed,
-layer, slot, epoch) and from the widths of the layer and of what it reads, so there is nothing to
-save: a resumed run has the proposals of one that was never stopped. A width that changes redraws a
-layer's slots, the one too whose neuron is in use now.
+drawn anew with some probability an epoch (as in appendix B). Both the draws and when they happen
+follow from (seed, layer, slot, epoch) and from the widths of the layer and of what it reads, so
+there is nothing to save: a resumed run has the proposals of one that was never stopped. A width
+that changes redraws a layer's slots, the one too whose neuron is in use now.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 A block concatenates what it reads and what its layers yield. Layer j of a block reads the block's
 input, the layers before it and a *bud*: a small layer that stands before layer j, reads the same
-maps and is not in use. A bud is a standing proposal for one more layer. The last layer of a block
-is the block's output, a pooling follows every block, and a dense head reads the mean over all
-positions.
+maps and is not in use. A bud is a standing proposal for one more layer (appendix B). The last layer
+of a block is the block's output, a pooling follows every block, and a dense head reads the mean
+over all positions.
 
 Initial weights are a function of seed and place, never of capacity: every channel of every
 convolution, used or not, has a random generator of its own, derived from the seed, the map's name

@@ -1,4 +1,4 @@
-"""Input weights of dormant units, drawn from the initial distribution. No JAX.
+"""Input weights of dormant units, drawn from the initial distribution (appendix B). No JAX.
 
 Every unit, used or not, has a random generator of its own, derived from the seed, the name of its
 map and its number: draws don't depend on capacities.

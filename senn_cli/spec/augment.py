@@ -1,4 +1,4 @@
-"""`data.augment`: random changes of training images, as a list of steps."""
+"""`data.augment`: random changes of training images, as a list of steps (appendix B: `paper`)."""
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
@@ -205,7 +205,7 @@ AUGMENTATIONS: Mapping[str, tuple[StepSpec, ...]] = MappingProxyType(
     }
 )
 """The lists that have a name. `paper`: half of the images are flipped; independently of that, half
-go through the paper's other steps (appendix "Hyperparameters", which leaves the flip out)."""
+go through the paper's other steps (appendix B, which leaves the flip out)."""
 
 
 def _steps(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """A whole spec: everything that describes a run."""
 
 import unicodedata
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     BeforeValidator,
@@ -161,3 +161,12 @@ class Spec(Model):
                 within = within.get(key, {})
             within.pop(name, None)
         return written
+
+
+def register_network(section: type[Model]) -> None:
+    """Makes `section` one that `network` may be, by its `kind`: for kinds from elsewhere."""
+    field = Spec.model_fields["network"]
+    known: Any = field.annotation
+    if section not in get_args(known):
+        field.annotation = known | section
+        Spec.model_rebuild(force=True)

@@ -38,7 +38,8 @@ def adopted(spec: Spec, origin: Origin) -> tuple[Spec, tuple[str, ...]]:
         for key, value in changes.items()
         if key in section.model_fields_set and getattr(section, key) != value
     ]
-    written, capacities = section.capacity.initial, found.capacities
+    written = getattr(getattr(section, "capacity", None), "initial", None)
+    capacities = found.capacities
     if written is not None:
         each = written if isinstance(written, tuple) else (written,) * len(capacities)
         if each != capacities:
