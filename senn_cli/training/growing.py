@@ -22,10 +22,10 @@ from senn_cli.growth.edits import (
 )
 from senn_cli.growth.policy import Decision, Policy, View
 from senn_cli.nets.architecture import CapacityRule
-from senn_cli.training.memory import GrowthMemory
 from senn_cli.training.network import Network, apply_edits, capacity_edits
 from senn_cli.training.observer import Event
 from senn_cli.training.optimizer import Optimizer
+from senn_cli.training.snapshot import GrowthMemory
 
 _ITS_OWN = ("kind", "passes", "weights", "layer")
 """What of a candidate is no part of its event, which tells it otherwise."""

@@ -22,11 +22,10 @@ from senn_cli.randomness import key_data
 from senn_cli.training.ahead import compile_ahead
 from senn_cli.training.best import Best, Watch
 from senn_cli.training.growing import Grower
-from senn_cli.training.memory import GrowthMemory
 from senn_cli.training.network import Network
 from senn_cli.training.observer import Observer
 from senn_cli.training.optimizer import Optimizer
-from senn_cli.training.snapshot import Moment
+from senn_cli.training.snapshot import GrowthMemory, Moment
 from senn_cli.training.step import FAULTS, Keys, Progress, no_progress
 from senn_cli.training.stepping import RunSteps
 from senn_cli.training.timetable import Rate, Timetable

@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from senn_cli.curvature import kfac, tracking
-from senn_cli.curvature.kfac import KfacSettings
+from senn_cli.curvature.kfac import KfacSettings, KfacState
+from senn_cli.curvature.tracking import Tracked
 from senn_cli.growth.carry import carried
 from senn_cli.growth.edits import AddUnits, Edit, Enlarge, InsertLayer, SplitUnit
 from senn_cli.nets.architecture import CapacityRule
 from senn_cli.nets.features import Architecture, ArrayTree
+from senn_cli.nets.registry import Parameters
 from senn_cli.training.optimizer import Optimizer
-from senn_cli.training.state import TrainState
+
+
+class TrainState(NamedTuple):
+    """What changes from step to step.
+
+    Attributes:
+      step: steps taken, int32.
+      params: the network's parameters.
+      optimizer: Optax's state.
+      curvature: KFAC's state, what is tracked of a DenseNet, or None where nothing needs it.
+    """
+
+    step: jax.Array
+    params: Parameters
+    optimizer: Any
+    curvature: KfacState | Tracked | None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from senn_cli.data.normalize import kind
@@ -21,8 +20,7 @@ from senn_cli.engine.programs import Program
 from senn_cli.errors import RunError
 from senn_cli.growth.build import INPUT_DAMPING
 from senn_cli.growth.landscape import grid, make_landscape, place_of, weights_at
-from senn_cli.nets.mlp import MlpArchitecture
-from senn_cli.nets.registry import Parameters, outputs
+from senn_cli.nets.registry import outputs
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.files import write_atomic
 from senn_cli.spec import Spec
@@ -54,7 +52,7 @@ class Recorder(Observer):
             trainer.ledger,
             static=(0,),
         )
-        self._outputs = Program("outputs", _outputs, trainer.ledger, static=(0,))
+        self._outputs = Program("outputs", outputs, trainer.ledger, static=(0,))
 
     def start(self, start: Start) -> None:
         """Before the first step, or where a run is resumed."""
@@ -161,7 +159,7 @@ class Recorder(Observer):
         shape = network.architecture.shape()
         with self.trainer.ledger.phase("evaluate"):
             x = x.astype(np.float32)
-            return np.asarray(self._outputs(shape, network.state.params, network.widths, x))
+            return np.asarray(self._outputs(shape, network.state.params, x, network.widths))
 
     def _write(self, name: str, **arrays: Any) -> None:
         buffer = io.BytesIO()
@@ -172,12 +170,6 @@ class Recorder(Observer):
             write_atomic(path, buffer.getvalue())
         except OSError as error:
             raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
-
-
-def _outputs(
-    shape: MlpArchitecture, params: Parameters, widths: jax.Array, x: jax.Array
-) -> jax.Array:
-    return outputs(shape, params, jnp.asarray(x), widths)
 
 
 def _rejected(events: Sequence[Mapping[str, Any]]) -> list[Any]:

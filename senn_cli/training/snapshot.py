@@ -19,11 +19,28 @@ from senn_cli.errors import MISFORMED, RunError
 from senn_cli.nets.features import Architecture
 from senn_cli.nets.registry import architecture_from_json, initial_parameters
 from senn_cli.training.best import Best
-from senn_cli.training.memory import GrowthMemory
-from senn_cli.training.network import Network, new_network, on_device
+from senn_cli.training.network import Network, TrainState, new_network, on_device
 from senn_cli.training.optimizer import Optimizer
-from senn_cli.training.state import TrainState
 from senn_cli.training.step import Progress, no_progress
+
+
+@dataclass(frozen=True)
+class GrowthMemory:
+    """What growth remembers between rounds: plain values, part of every checkpoint.
+
+    Attributes:
+      last_layer_step: the step at which the last layer was inserted.
+      accepted: neurons and layers added so far.
+      pending: whether a round is due at the present step that has not been carried out.
+    """
+
+    last_layer_step: int | None = None
+    accepted: int = 0
+    pending: bool = False
+
+    def layer_allowed(self, step: int, every: int) -> bool:
+        """Whether the cooldown since the last inserted layer has passed."""
+        return self.last_layer_step is None or step - self.last_layer_step >= every
 
 
 @dataclass(frozen=True)

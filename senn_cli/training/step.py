@@ -26,8 +26,8 @@ from senn_cli.nets.registry import Parameters, Shifts, Signals, apply, used
 from senn_cli.nets.registry import outputs as outputs_of
 from senn_cli.randomness import wrap
 from senn_cli.spec.augment import StepSpec
+from senn_cli.training.network import TrainState
 from senn_cli.training.optimizer import CgSettings, Optimizer, kl_scale
-from senn_cli.training.state import TrainState
 
 FAULTS = ("", "train_loss", "gradient", "update")
 """What `Progress.fault` counts: nothing, or the first quantity that was not finite."""

@@ -12,8 +12,8 @@ from senn_cli.engine.arrays import Arrays, examples
 from senn_cli.engine.objective import Task
 from senn_cli.engine.programs import Ledger, Program
 from senn_cli.spec.augment import StepSpec
+from senn_cli.training.network import TrainState
 from senn_cli.training.optimizer import Optimizer
-from senn_cli.training.state import TrainState
 from senn_cli.training.step import Keys, Progress, make_order, make_run_steps, make_take_step
 
 

@@ -34,14 +34,13 @@ from senn_cli.training.destination import (
     other_inputs,
 )
 from senn_cli.training.loop import Trainer
-from senn_cli.training.memory import GrowthMemory
 from senn_cli.training.network import Network, new_network
 from senn_cli.training.observer import Observer, Observers
 from senn_cli.training.optimizer import Optimizer
 from senn_cli.training.origin import FORMAT, TRANSFER, Origin, read_origin
 from senn_cli.training.run import Run, new_run
 from senn_cli.training.saving import Saver, data_digest
-from senn_cli.training.snapshot import Moment, arrays_of, document_of, moment_from
+from senn_cli.training.snapshot import GrowthMemory, Moment, arrays_of, document_of, moment_from
 from senn_cli.training.step import no_progress
 
 Outcome = Literal["loaded", "re-initialised", "left out"]

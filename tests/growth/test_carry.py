@@ -35,9 +35,8 @@ from senn_cli.growth.lineage import trained
 from senn_cli.nets.architecture import CapacityRule
 from senn_cli.nets.features import Map, joined, readers, row_mask, split, standing, used_units
 from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, SgdSpec
-from senn_cli.training.network import apply_edits, capacity_edits, new_network
+from senn_cli.training.network import TrainState, apply_edits, capacity_edits, new_network
 from senn_cli.training.optimizer import make_optimizer
-from senn_cli.training.state import TrainState
 from tests import densenets, edited
 from tests.edited import CASES, IDS, NEW, Numbers, Tree, code, tree_of
 

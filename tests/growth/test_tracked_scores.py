@@ -27,7 +27,7 @@ from senn_cli.nets.densenet import DenseArchitecture, initial_masks, initial_par
 from senn_cli.nets.features import Map, joined, standing
 from senn_cli.nets.registry import outputs as outputs_of
 from senn_cli.randomness import key_data
-from senn_cli.training.state import TrainState
+from senn_cli.training.network import TrainState
 from tests.densenets import architecture, random_parameters, unit_rows, used_rows
 
 NET = architecture((5, 5, 1), 2, [[(2, 3), (1, 2)], [(2, 3)]], bud=1)

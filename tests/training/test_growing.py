@@ -15,9 +15,8 @@ from senn_cli.engine.programs import Aborted, Ledger
 from senn_cli.spec import parse_spec
 from senn_cli.training.assemble import assemble
 from senn_cli.training.loop import Trainer
-from senn_cli.training.memory import GrowthMemory
 from senn_cli.training.observer import Observer
-from senn_cli.training.snapshot import Moment, arrays_of
+from senn_cli.training.snapshot import GrowthMemory, Moment, arrays_of
 from tests.resuming import MOONS, Executables, shared_programs, steps
 
 EXECUTABLES: Executables = {}

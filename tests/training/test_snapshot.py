@@ -16,10 +16,10 @@ from senn_cli.runs.arrays import check_names
 from senn_cli.runs.jsonl import dumps
 from senn_cli.spec import parse_spec
 from senn_cli.training.best import Best
-from senn_cli.training.memory import GrowthMemory
 from senn_cli.training.network import new_network
 from senn_cli.training.optimizer import Optimizer, make_optimizer
 from senn_cli.training.snapshot import (
+    GrowthMemory,
     Moment,
     architecture_in,
     arrays_of,

@@ -18,9 +18,8 @@ from senn_cli.nets.densenet import DenseArchitecture, initial_masks, initial_par
 from senn_cli.nets.features import joined, standing, trained, used_units
 from senn_cli.nets.registry import apply
 from senn_cli.spec.optimizer import AdamSpec, SgdSpec
-from senn_cli.training.network import Network, new_network
+from senn_cli.training.network import Network, TrainState, new_network
 from senn_cli.training.optimizer import Optimizer, make_optimizer
-from senn_cli.training.state import TrainState
 from senn_cli.training.step import take_one
 from tests.densenets import architecture
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senn_cli.training.memory import GrowthMemory
+from senn_cli.training.snapshot import GrowthMemory
 from senn_cli.training.timetable import Timetable
 
 TABLE = Timetable(

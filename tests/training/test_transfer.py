@@ -32,13 +32,12 @@ from senn_cli.runs.weights import load_weights, save_weights
 from senn_cli.spec import Duration, parse_spec
 from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, SgdSpec
 from senn_cli.training.destination import adopted, destination, frozen_entries, frozen_parts
-from senn_cli.training.memory import GrowthMemory
 from senn_cli.training.network import new_network
 from senn_cli.training.observer import Observer
 from senn_cli.training.optimizer import make_optimizer
 from senn_cli.training.origin import Origin, digest_of, origins, read_origin, read_transfer
 from senn_cli.training.run import Run, train_run
-from senn_cli.training.snapshot import Moment, arrays_of
+from senn_cli.training.snapshot import GrowthMemory, Moment, arrays_of
 from senn_cli.training.step import no_progress
 from senn_cli.training.transfer import Fate, compose, transfer_run
 from tests.resuming import (

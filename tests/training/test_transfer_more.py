@@ -285,7 +285,7 @@ def moved(
 
 
 def _blank() -> Any:
-    from senn_cli.training.memory import GrowthMemory
+    from senn_cli.training.snapshot import GrowthMemory
     from senn_cli.training.step import no_progress
 
     return no_progress(), GrowthMemory()
