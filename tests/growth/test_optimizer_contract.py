@@ -13,10 +13,9 @@ import pytest
 from senn_cli.growth.edits import Activate, AddUnits
 from senn_cli.nets.features import hidden_feature, joined, trained, used_units, writer
 from senn_cli.spec import parse_spec
-from senn_cli.training.memory import GrowthMemory
 from senn_cli.training.network import Network, apply_edits, new_network
 from senn_cli.training.optimizer import Optimizer, make_optimizer
-from senn_cli.training.snapshot import Moment, arrays_of, document_of, moment_from
+from senn_cli.training.snapshot import GrowthMemory, Moment, arrays_of, document_of, moment_from
 from senn_cli.training.step import no_progress
 from tests import edited
 from tests.edited import CASES, IDS, outputs, unread, weights

@@ -38,7 +38,7 @@ network: {kind: densenet, blocks: [[3], [3]], bud: 2, capacity: {initial: 5, in_
 optimizer: {kind: adam, learning_rate: 1e-2, schedule: constant}
 curvature: {every: {steps: 4}, stride: 1}
 expansion:
-  threshold: 2e-2
+  threshold: 5e-2
   stop: 0
   noise: 0
   max_hidden: 10
