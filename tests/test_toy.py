@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,6 @@ from senn_cli.training.network import apply_edits, new_network
 from senn_cli.training.optimizer import make_optimizer
 from senn_cli.training.transfer import transfer_run
 from tests import resuming, toy
-
-toy.known()
 
 TEXT = """
 name: toy
@@ -64,6 +63,12 @@ class Scripted(Policy):
         }
         edit = edits.get(view.step)
         return Round(() if edit is None else (Decision(edit, "as written"),))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def known() -> Iterator[None]:
+    with toy.known():
+        yield
 
 
 @pytest.fixture(scope="module")

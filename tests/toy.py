@@ -9,7 +9,8 @@ growing, checkpoints, reports, exports) it can only do if the package asks nobod
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, Literal, cast
@@ -20,6 +21,7 @@ import numpy as np
 from jax.typing import DTypeLike
 from pydantic import Field
 
+from senn_cli.nets import registry
 from senn_cli.nets.activation import activate
 from senn_cli.nets.architecture import Layer
 from senn_cli.nets.draws import draw_units
@@ -203,7 +205,16 @@ class Toy(Kind[ToyArchitecture]):
             values[m.target.name] = z if last else written(graph, m.target, params, z)
 
 
-def known() -> None:
-    """Makes the kind known, once a process."""
+@contextmanager
+def known() -> Iterator[None]:
+    """Makes the kind known as long as this lasts: to other tests there are two kinds alone."""
+    field = Spec.model_fields["network"]
+    before = field.annotation
     register(Toy())
     register_network(ToySpec)
+    try:
+        yield
+    finally:
+        del registry._KINDS["toy"]
+        field.annotation = before
+        Spec.model_rebuild(force=True)

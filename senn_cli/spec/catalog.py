@@ -39,9 +39,15 @@ class Place:
     keys: tuple[str, ...]
 
 
-@cache
 def places() -> tuple[Place, ...]:
     """All mappings of the spec language but durations, outermost first."""
+    networks: Any = Spec.model_fields["network"].annotation
+    return _found(networks)
+
+
+@cache
+def _found(networks: Any) -> tuple[Place, ...]:
+    """All of them, where `network` may be one of these."""
     found = list(dict.fromkeys(_places(Spec, (), ("", ""))))
     return tuple(sorted(found, key=lambda place: len(place.path)))
 
