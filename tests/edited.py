@@ -25,7 +25,7 @@ from senn_cli.growth.edits import (
     Reorder,
     SplitUnit,
 )
-from senn_cli.growth.insertion import floored
+from senn_cli.growth.insertion import floored, receiver
 from senn_cli.nets.architecture import Layer
 from senn_cli.nets.densenet import DenseArchitecture, initial_masks
 from senn_cli.nets.features import (
@@ -42,6 +42,7 @@ from senn_cli.nets.features import (
 )
 from senn_cli.nets.mlp import MlpArchitecture
 from tests import dense_algebra, densenets
+from tests.toy import ToyArchitecture
 
 Tree = dict[str, dict[str, Any]]
 Rng = np.random.Generator
@@ -67,18 +68,41 @@ def densenet(rng: Rng) -> DenseArchitecture:
     return DenseArchitecture(image, int(rng.integers(1, 4)), blocks, bud=int(rng.integers(1, 3)))
 
 
+def toy(rng: Rng) -> ToyArchitecture:
+    activations = rng.choice(["rational", "silu", "tanh"], int(rng.integers(3, 5)))
+    layers = tuple(_layer(rng, str(a)) for a in activations)
+    return ToyArchitecture(int(rng.integers(1, 5)), int(rng.integers(1, 4)), layers)
+
+
 def weights(rng: Rng, shape: Any, dtype: Any = np.float64) -> Tree:
     """Parameters with signals of order one; zero where they read what is not in use."""
-    if isinstance(shape, MlpArchitecture):
-        return dense_algebra.Nets.draw(rng, shape, dtype)
-    return densenets.random_parameters(rng, shape, initial_masks(shape), dtype)
+    if isinstance(shape, DenseArchitecture):
+        return densenets.random_parameters(rng, shape, initial_masks(shape), dtype)
+    used, params = used_units(shape), {}
+    for m in shape.maps:
+        block = np.outer(row_mask(m, used), used[m.target.name])
+        matrix = rng.standard_normal(m.size) / np.sqrt(m.rows_used) * block
+        params[m.name] = split(m, matrix.astype(dtype))
+        if m.target.coefficients is not None:
+            coefficients = rng.standard_normal((3, m.columns)) * used[m.target.name]
+            params[m.target.coefficients] = {"coefficients": coefficients.astype(dtype)}
+    return params
 
 
 def outputs(shape: Any, params: Tree, x: np.ndarray) -> np.ndarray:
     """What the units in use compute, by plain NumPy."""
-    if isinstance(shape, MlpArchitecture):
-        return dense_algebra.Nets.run(shape, params, x).outputs
-    return densenets.run(shape, params, initial_masks(shape), x)[0]
+    if isinstance(shape, DenseArchitecture):
+        return densenets.run(shape, params, initial_masks(shape), x)[0]
+    values, z = {shape.features[0].name: x}, x
+    for m in shape.maps:
+        read = np.concatenate([values[s.feature.name] for s in m.sources], axis=1)
+        rows = [params[m.name][s.leaf][: s.feature.width] for s in m.sources]
+        z = (read @ np.concatenate(rows) + params[m.name]["bias"])[:, : m.target.width]
+        if m.target.activation is not None:
+            own = params.get(m.target.coefficients or "", {}).get("coefficients")
+            own = None if own is None else own[:, : m.target.width]
+            values[m.target.name] = dense_algebra.act(m.target.activation, z, own)
+    return z
 
 
 def _place(rng: Rng, shape: Architecture) -> tuple[int, Feature]:
@@ -136,10 +160,9 @@ def redraw(rng: Rng, shape: Architecture) -> Redraw:
 
 
 def insert(rng: Rng, shape: Architecture) -> InsertLayer:
-    index = int(rng.integers(len(shape.hidden) + 1))
-    sizes = (shape.inputs, *shape.widths, shape.outputs)
-    side = rng.integers(2)
-    q = sizes[index + side]
+    index = int(rng.integers(3 if isinstance(shape, ToyArchitecture) else 0, len(shape.hidden) + 1))
+    m, side = receiver(shape, index), rng.integers(2)
+    q = m.target.width if side else m.rows_used - 1
     kernel = floored(rng.standard_normal((q, q)), 0.5)
     drawn = np.concatenate([0.5 * rng.standard_normal((1, q)), kernel])
     return InsertLayer(index, "outputs" if side else "inputs", drawn, q + int(rng.integers(3)))
@@ -153,7 +176,7 @@ def promote(rng: Rng, shape: Any) -> PromoteBud:
 Maker = Callable[[Rng, Any], Edit]
 BOTH: tuple[Maker, ...] = (add, halve, remove, enlarge, reorder)
 CASES: list[tuple[Callable[[Rng], Any], Maker]] = [
-    *((mlp, make) for make in (*BOTH, insert)),
+    *((kind, make) for kind in (mlp, toy) for make in (*BOTH, insert)),
     *((densenet, make) for make in (*BOTH, activate, redraw, promote)),
 ]
 """Every kind with every edit that it knows."""
