@@ -141,7 +141,7 @@ class Trainer:
         """The growth round that is pending; it stays so where it is interrupted.
 
         Rounds by what is tracked are many, so that a smaller sample tells what they did to the
-        loss: evaluations of all the data would take a tenth of a run's time.
+        loss.
         """
         before = self.moment
         sample_loss = loss = self._loss_on(self.sample)
