@@ -89,12 +89,7 @@ def command(*arguments: str | Path) -> str:
     [
         *OPTIMIZERS,
         "{kind: natural_gradient, solver: cg}",
-        pytest.param(
-            "natural_gradient",
-            marks=pytest.mark.xfail(
-                strict=False, reason="the steps' KFAC counts maps: a chain of layers alone"
-            ),
-        ),
+        "natural_gradient",
     ],
 )
 def test_it_trains_under_every_optimizer(tmp_path: Path, optimizer: str) -> None:

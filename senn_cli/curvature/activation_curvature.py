@@ -46,6 +46,7 @@ class Passes(NamedTuple):
       sample: v / sqrt(N), whose second moment is the mean of the examples' matrices.
       covectors: v's part of every example at every pre-activation, in the structure of
         `Shifts.pre`; their second moments are KFAC's S factors.
+      post_covectors: the same at every activation, in the structure of `Shifts.post`.
       signals: what else `run` has returned.
     """
 
@@ -54,6 +55,7 @@ class Passes(NamedTuple):
     post_gradients: Tree
     sample: Tree
     covectors: Tree
+    post_covectors: Tree
     signals: Any
 
 
@@ -183,6 +185,7 @@ def gradient_and_sample(
         post_gradients=of_signals.post,
         sample=jax.tree.map(lambda x: x / n**0.5, sample),
         covectors=covectors.pre,
+        post_covectors=covectors.post,
         signals=seen,
     )
 

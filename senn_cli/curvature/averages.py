@@ -26,9 +26,13 @@ def average(
       old: the average so far.
       new: what the next batch says.
       rows, columns: ages with that batch counted, int `(n,)` and `(m,)`; an entry's is the lesser.
+        At age 0, nothing has been seen, and the entry is what `new` says.
       decay: the largest weight of `old`.
     """
-    keep = kept(jnp.minimum(rows[:, None], columns[None, :]), decay).astype(old.dtype)
+    # The weight grows with the age: that of the lesser age is the lesser weight.
+    weights = (kept(jnp.maximum(ages, 1), decay) for ages in (rows, columns))
+    of_rows, of_columns = (weight.astype(old.dtype) for weight in weights)
+    keep = jnp.minimum(of_rows[:, None], of_columns[None, :])
     return (keep * old + (1.0 - keep) * new).astype(old.dtype)
 
 

@@ -11,6 +11,7 @@ them and S is a mean over them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ from senn_cli.curvature.kronecker import with_constant
 from senn_cli.curvature.rank_one import combinations
 from senn_cli.engine.metric import Metric, output_factor
 from senn_cli.engine.objective import Task, loss_and_gradient
+from senn_cli.nets.activation import rational_basis
 from senn_cli.nets.features import Architecture, Map, joined, standing
 from senn_cli.nets.registry import Parameters, Shifts, Signals, Used, apply
 
@@ -47,6 +49,8 @@ class Observation(NamedTuple):
       sampled: the same for a sample of the curvature, whose second moment is `s`; none where S is
         exact.
       s: its second Kronecker factor, `(n_out, n_out)`.
+      blocks: of rational neurons, by the name of their coefficients, `(n, 3, 3)` (tracked.py); none
+        where S is exact.
       loss: the mean loss, a scalar.
     """
 
@@ -56,6 +60,7 @@ class Observation(NamedTuple):
     gradients: Tree
     sampled: Tree
     s: Tree
+    blocks: Tree
     loss: jax.Array
 
 
@@ -78,8 +83,7 @@ def observe(
       key: of the sample of the curvature; None for S exactly, without the activations' curvature.
     """
     maps = standing(shape)
-    blank = jax.eval_shape(lambda p: apply(shape, p, x, used), params)
-    pre = {m.name: jnp.zeros(blank.preactivations[m.name].shape, x.dtype) for m in maps}
+    zeros = silent(shape, params, used, x)
     hidden = {m.target.name: m for m in maps if m.target.activation is not None}
 
     def run(params: Parameters, shifts: Shifts) -> tuple[tuple[jax.Array, Tree], Signals]:
@@ -89,7 +93,7 @@ def observe(
 
     if key is None:
         outputs, pull, signals = jax.vjp(
-            lambda shifts: _outputs(run(params, Shifts(shifts))), pre, has_aux=True
+            lambda shifts: _outputs(run(params, Shifts(shifts))), zeros.pre, has_aux=True
         )
         (told,) = pull(loss_and_gradient(task, outputs, y)[1])
         gradients = {m.name: input_rows(m, signals.inputs[m.name]) for m in maps}
@@ -97,12 +101,12 @@ def observe(
         gradients = {
             m.name: gradients[m.name].T @ told[m.name].reshape(-1, m.columns) / n for m in maps
         }
-        sampled, s = {}, _exact(pull, pre, output_factor(metric, outputs))
+        blocks, sampled, s = {}, {}, _exact(pull, zeros.pre, output_factor(metric, outputs))
     else:
         passes = gradient_and_sample(
             run,
             params,
-            Shifts(pre, {name: pre[m.name] for name, m in hidden.items()}),
+            zeros,
             key,
             loss_gradient=lambda outputs: loss_and_gradient(task, outputs, y)[1],
             metric=metric,
@@ -111,12 +115,40 @@ def observe(
         signals, told, sampled = passes.signals, passes.pre_gradients, passes.covectors
         gradients = {m.name: joined(m, passes.gradient[m.name]) for m in maps}
         s = {name: patches.gradient_factor(g) for name, g in sampled.items()}
+        blocks = coefficient_blocks(shape, signals, passes.post_covectors)
     losses, _ = loss_and_gradient(task, signals.outputs, y)
     yields = {
         m.name: jnp.where(used[m.target.name], signals.preactivations[m.name], 0.0) for m in maps
     }
     reads = {m.name: signals.inputs[m.name] for m in maps}
-    return Observation(reads, yields, told, gradients, sampled, s, jnp.mean(losses))
+    return Observation(reads, yields, told, gradients, sampled, s, blocks, jnp.mean(losses))
+
+
+def silent(shape: Architecture, params: Parameters, used: Used, x: jax.Array) -> Shifts:
+    """Zeros for everything that maps in use yield, and for every activation of theirs."""
+    blank = jax.eval_shape(lambda p: apply(shape, p, x, used), params)
+    maps = standing(shape)
+    pre = {m.name: jnp.zeros(blank.preactivations[m.name].shape, x.dtype) for m in maps}
+    return Shifts(
+        pre, {m.target.name: pre[m.name] for m in maps if m.target.activation is not None}
+    )
+
+
+def coefficient_blocks(
+    shape: Architecture, signals: Signals, told: Mapping[str, jax.Array]
+) -> Tree:
+    """E[(dL/dh)^2 phi phi^T] of every rational neuron, by the name of their coefficients.
+
+    Args:
+      told: dL/dh of sampled losses, by the feature's name, `(N, n)`.
+    """
+    found = {}
+    for m in standing(shape):
+        if (name := m.target.coefficients) is not None:
+            phi = rational_basis(signals.preactivations[m.name])
+            weighted = phi * (told[m.target.name] ** 2)[..., None]
+            found[name] = jnp.einsum("nja,njb->jab", weighted, phi) / phi.shape[0]
+    return found
 
 
 def _outputs(ran: tuple[tuple[jax.Array, Tree], Signals]) -> tuple[jax.Array, Signals]:
@@ -124,7 +156,7 @@ def _outputs(ran: tuple[tuple[jax.Array, Tree], Signals]) -> tuple[jax.Array, Si
     return outputs, signals
 
 
-def _exact(pull: Any, pre: Tree, directions: jax.Array) -> Tree:
+def _exact(pull: Any, pre: Mapping[str, jax.Array], directions: jax.Array) -> Tree:
     """S = E[J^T H J] of every map: one pull-back a direction, and never all at once."""
 
     def accumulate(total: Tree, v: jax.Array) -> tuple[Tree, None]:

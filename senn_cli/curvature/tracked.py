@@ -1,8 +1,13 @@
 """Kronecker factors tracked during training, over the used and the unused rows of every map.
 
-KFAC (kfac.py) for networks of any kind, whose unused features are proposals: A and S are averaged
-over all rows, while inverses concern the used block alone. They are zero around it, so that spare
-capacity changes nothing, and their damping is split by the number of used rows.
+KFAC (section 3.4; Martens and Grosse, 2015) for networks of any kind, by the batches of the steps
+or by looks beside them. Where unused units are proposals, A and S are averaged over all rows, while
+inverses concern the used block alone. They are zero around it, so that spare capacity changes
+nothing, and their damping is split by the number of used rows.
+
+The three coefficients of a rational neuron have a 3 x 3 Fisher block of their own,
+E[(dL/dh)^2 phi phi^T] with phi the activation's basis. Where the network's inputs are fixed data, a
+map that reads them has their exact second moment over the training set for A, eigendecomposed once.
 
 Every row has an age of its own (averages.py), so that rows which are new do not look weak. What is
 inverted is made `consistent`: A may become indefinite when a young row comes into use.
@@ -24,6 +29,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from senn_cli.curvature import averages, kronecker, rank_one
+from senn_cli.curvature.factorisations import inverses
+from senn_cli.curvature.kronecker import Spectrum
 
 
 @dataclass(frozen=True)
@@ -71,11 +78,31 @@ class Pair(NamedTuple):
     s: Side
 
 
+class Block(NamedTuple):
+    """The 3 x 3 blocks of the coefficients of n rational neurons.
+
+    Attributes:
+      moment: their averages, `(n, 3, 3)`; ages: updates that each has seen, int32 `(n,)`.
+      solver: the damped inverses, `(n, 3, 3)`.
+    """
+
+    moment: jax.Array
+    ages: jax.Array
+    solver: jax.Array
+
+
 class TrackState(NamedTuple):
-    """What is remembered: updates so far (int32) and the factors of every map by its name."""
+    """What is remembered.
+
+    Attributes:
+      seen: updates so far, int32.
+      maps: the factors of every map by its name.
+      blocks: of rational neurons, by the name of their coefficients.
+    """
 
     seen: jax.Array
     maps: dict[str, Pair]
+    blocks: Mapping[str, Block] = {}
 
 
 Two = tuple[jax.Array, jax.Array]
@@ -92,12 +119,25 @@ def _empty(size: int, dtype: Any) -> Side:
     )
 
 
-def initial_state(sizes: Mapping[str, tuple[int, int]], dtype: Any = jnp.float32) -> TrackState:
-    """Nothing seen yet, for maps of `sizes` (n_a, n_s); the first batch counts in full."""
+def initial_state(
+    sizes: Mapping[str, tuple[int, int]],
+    dtype: Any = jnp.float32,
+    neurons: Mapping[str, int] | None = None,
+) -> TrackState:
+    """Nothing seen yet; the first batch counts in full.
+
+    Args:
+      sizes: of every map, (n_a, n_s).
+      neurons: rational ones, by the name of their coefficients.
+    """
     maps = {
         name: Pair(_empty(n_a, dtype), _empty(n_s, dtype)) for name, (n_a, n_s) in sizes.items()
     }
-    return TrackState(jnp.zeros((), jnp.int32), maps)
+    blocks = {}
+    for name, n in (neurons or {}).items():
+        none = jnp.zeros((n, 3, 3), dtype)
+        blocks[name] = Block(none, jnp.zeros(n, jnp.int32), none)
+    return TrackState(jnp.zeros((), jnp.int32), maps, blocks)
 
 
 def consistent(settings: TrackSettings, side: Side) -> jax.Array:
@@ -105,8 +145,8 @@ def consistent(settings: TrackSettings, side: Side) -> jax.Array:
     return averages.consistent(side.moment, side.ages, settings.moving_average)
 
 
-def _observed(side: Side, moment: jax.Array, decay: float) -> Side:
-    ages = side.ages + 1
+def _observed(side: Side, moment: jax.Array, heard: jax.Array | None, decay: float) -> Side:
+    ages = side.ages + 1 if heard is None else jnp.where(heard, side.ages + 1, 0)
     return side._replace(moment=averages.average(side.moment, moment, ages, ages, decay), ages=ages)
 
 
@@ -132,6 +172,26 @@ def damped_moment(settings: TrackSettings, side: Side) -> jax.Array:
     """The used block with its damping, zero around it: what `solver` inverts; `(n, n)`."""
     eye = jnp.eye(len(side.ages), dtype=side.moment.dtype)
     return rank_one.masked(consistent(settings, side) + side.ridge * eye, side.used)
+
+
+def _with_blocks(
+    settings: TrackSettings, old: Mapping[str, Block], new: Mapping[str, jax.Array]
+) -> dict[str, Block]:
+    """The blocks with one more batch."""
+    found = {}
+    for name, block in old.items():
+        ages = block.ages + 1
+        keep = averages.kept(ages, settings.moving_average).astype(block.moment.dtype)
+        keep = keep[:, None, None]
+        moment = keep * block.moment + (1.0 - keep) * new[name]
+        found[name] = block._replace(moment=moment.astype(block.moment.dtype), ages=ages)
+    return found
+
+
+def _block_inverted(settings: TrackSettings, block: Block) -> Block:
+    eye = jnp.eye(3, dtype=block.moment.dtype)
+    solver, _ = inverses(block.moment + settings.damping * eye)
+    return block._replace(solver=solver)
 
 
 def _inverted(settings: TrackSettings, side: Side) -> Side:
@@ -165,6 +225,9 @@ def update(
     state: TrackState,
     batch: Mapping[str, Two],
     used: Mapping[str, Two],
+    blocks: Mapping[str, jax.Array] | None = None,
+    heard: Mapping[str, Two] | None = None,
+    exact: Mapping[str, Spectrum] | None = None,
 ) -> TrackState:
     """The state after one more batch, by the method `ema`.
 
@@ -173,22 +236,35 @@ def update(
       state: before.
       batch: the batch's factors A `(n_a, n_a)` and S `(n_s, n_s)` of every map, over all rows.
       used: the rows in use, bool `(n_a,)` and `(n_s,)` of every map.
+      blocks: those of rational neurons, by the name of their coefficients.
+      heard: the rows that the batch says something of; None for all. The others have age 0.
+      exact: by the map's name, an A that never changes, all of whose rows are in use.
     """
-    decay = settings.moving_average
-    maps = {
-        name: Pair(
-            _observed(pair.a, batch[name][0], decay), _observed(pair.s, batch[name][1], decay)
-        )
-        for name, pair in state.maps.items()
-    }
+    decay, exact = settings.moving_average, exact or {}
+    maps = {}
+    for name, pair in state.maps.items():
+        of_a, of_s = (None, None) if heard is None else heard[name]
+        a = _observed(pair.a, batch[name][0], of_a, decay)
+        if name in exact:  # averaging batches would only add noise to it
+            a = a._replace(moment=exact[name].matrix)
+        maps[name] = Pair(a, _observed(pair.s, batch[name][1], of_s, decay))
+    averaged = _with_blocks(settings, state.blocks, blocks or {})
+
+    def inverted(found: tuple[dict[str, Pair], dict[str, Block]]) -> Any:
+        maps, blocks = found
+        result = {}
+        for name, pair in _damped(maps, used, settings.damping).items():
+            if name in exact:
+                solver = kronecker.spectral_inverse(exact[name], pair.a.ridge)
+                a = pair.a._replace(solver=solver)
+            else:
+                a = _inverted(settings, pair.a)
+            result[name] = Pair(a, _inverted(settings, pair.s))
+        return result, {name: _block_inverted(settings, b) for name, b in blocks.items()}
+
     due = _changed(state.maps, used) | (state.seen % settings.invert_every == 0)
-    maps = jax.lax.cond(
-        due,
-        lambda m: _sides(_damped(m, used, settings.damping), partial(_inverted, settings)),
-        lambda m: m,
-        maps,
-    )
-    return TrackState(state.seen + 1, maps)
+    maps, averaged = jax.lax.cond(due, inverted, lambda found: found, (maps, averaged))
+    return TrackState(state.seen + 1, maps, averaged)
 
 
 def update_rank_one(
@@ -197,6 +273,8 @@ def update_rank_one(
     samples: Mapping[str, Two],
     used: Mapping[str, Two],
     key: jax.Array,
+    blocks: Mapping[str, jax.Array] | None = None,
+    heard: Mapping[str, Two] | None = None,
 ) -> TrackState:
     """The state after one more batch, by the method `rank_one`.
 
@@ -210,12 +288,16 @@ def update_rank_one(
         factor as their expectation (`rank_one.combinations`).
       used: the rows in use, bool `(n_a,)` and `(n_s,)` of every map.
       key: of the damping's noise.
+      blocks, heard: as of `update`.
     """
     decay = settings.moving_average
     maps = {}
     for name, pair in state.maps.items():
-        sides = zip(pair, samples[name], strict=True)
-        maps[name] = Pair(*(_observed(x, kronecker.second_moment(v), decay) for x, v in sides))
+        told = (None, None) if heard is None else heard[name]
+        sides = zip(pair, samples[name], told, strict=True)
+        maps[name] = Pair(
+            *(_observed(x, kronecker.second_moment(v), h, decay) for x, v, h in sides)
+        )
     maps = _damped(maps, used, settings.damping)
 
     def followed(side: Side, vectors: jax.Array, number: int) -> Side:
@@ -233,8 +315,12 @@ def update_rank_one(
             followed(pair.a, of_a, 2 * number), followed(pair.s, of_s, 2 * number + 1)
         )
     due = _changed(state.maps, used) | (state.seen % settings.invert_every == 0)
+    averaged = {
+        name: _block_inverted(settings, block)
+        for name, block in _with_blocks(settings, state.blocks, blocks or {}).items()
+    }
     maps = jax.lax.cond(due, lambda m: _sides(m, partial(_checked, settings)), lambda m: m, maps)
-    return TrackState(state.seen + 1, maps)
+    return TrackState(state.seen + 1, maps, averaged)
 
 
 def inverse(settings: TrackSettings, side: Side) -> jax.Array:
@@ -250,16 +336,21 @@ def precondition(settings: TrackSettings, pair: Pair, gradient: jax.Array) -> ja
     return half @ pair.s.solver @ pair.s.solver.T
 
 
-def renewed(side: Side, rows: jax.Array) -> Side:
-    """`side` with the unused `rows` (bool `(n,)`) made new: their next batch counts in full."""
-    keep = ~rows
-    return side._replace(
-        moment=rank_one.masked(side.moment, keep), ages=jnp.where(rows, 0, side.ages)
-    )
+def renewed(side: Side, rows: np.ndarray) -> Side:
+    """`side` with the unused `rows` (bool `(n,)`) made new, on the host.
+
+    Their next batch counts in full.
+    """
+    keep = np.outer(~rows, ~rows)
+    moment: Any = np.where(keep, np.asarray(side.moment), 0).astype(side.moment.dtype)
+    ages: Any = np.where(rows, 0, np.asarray(side.ages)).astype(np.int32)
+    return side._replace(moment=moment, ages=ages)
 
 
 def moved(side: Side, source: np.ndarray) -> Side:
     """`side` with its rows in other places, on the host: padding, insertion, removal.
+
+    In NumPy, so that an edit compiles nothing.
 
     Args:
       side: before.
@@ -273,14 +364,11 @@ def moved(side: Side, source: np.ndarray) -> Side:
     used = np.asarray(side.used)
     whole = bool(np.isin(np.flatnonzero(used), source).all())
 
-    def square(matrix: jax.Array) -> jax.Array:
+    def square(matrix: jax.Array) -> np.ndarray:
         kept = np.asarray(matrix)[np.ix_(rows, rows)]
-        return jnp.asarray(np.where(np.outer(old, old), kept, 0).astype(kept.dtype))
+        return np.where(np.outer(old, old), kept, 0).astype(kept.dtype)
 
-    return Side(
-        moment=square(side.moment),
-        ages=jnp.asarray(np.where(old, np.asarray(side.ages)[rows], 0).astype(np.int32)),
-        solver=square(side.solver),
-        used=jnp.asarray(used[rows] & old & whole),
-        ridge=side.ridge,
-    )
+    ages = np.where(old, np.asarray(side.ages)[rows], 0).astype(np.int32)
+    mask = used[rows] & old & whole
+    found: Any = (square(side.moment), ages, square(side.solver), mask, side.ridge)
+    return Side(*found)

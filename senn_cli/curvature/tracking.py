@@ -1,9 +1,11 @@
-"""Curvature tracked beside the steps of training, for scores and for the natural gradient.
+"""Curvature tracked during training, for the natural gradient and for scores, at either cadence.
 
-Every so many steps a program looks at a batch of its own: two backward passes through the network
-with its dormant channels and buds give Kronecker factors, which are averaged and inverted. The
-gradients that scores need come from the training steps themselves, which yield those of dormant
-channels at no extra cost; those of buds, which steps leave out, come from these looks.
+In the steps: each takes one more backward pass for a sample of its own batch's curvature. Or beside
+them: every so many steps a program looks at a batch of its own in two backward passes, through the
+network with its dormant units and buds. What is seen is averaged and inverted alike (tracked.py).
+
+The gradients that scores need come from the training steps themselves, which yield those of dormant
+units at no extra cost; those of buds, which steps leave out, come from the looks.
 """
 
 from __future__ import annotations
@@ -16,14 +18,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from senn_cli.curvature import slow, tracked
-from senn_cli.curvature.observe import factor_vectors, input_factor, observe
+from senn_cli.curvature import observe, patches, slow, tracked
+from senn_cli.curvature.kronecker import Spectrum
 from senn_cli.curvature.slow import SlowGradient
 from senn_cli.curvature.tracked import TrackSettings, TrackState
 from senn_cli.engine.arrays import Arrays, batch, examples
 from senn_cli.engine.metric import Metric
 from senn_cli.engine.objective import Task
 from senn_cli.nets.features import Architecture, Map, joined, row_mask, split, standing
+from senn_cli.nets.registry import Shifts, Signals, Used
 from senn_cli.nets.registry import used as used_of
 from senn_cli.randomness import wrap
 from senn_cli.spec.augment import StepSpec
@@ -35,7 +38,7 @@ class Tracking:
 
     Attributes:
       settings: of the Kronecker factors.
-      every: steps between two looks.
+      every: steps between two looks; None where every step sees its own batch.
       samples: training examples of a look.
       stride: one position of an image in stride^2 counts for A.
       vectors: rank-one updates a look, for that method.
@@ -43,16 +46,16 @@ class Tracking:
     """
 
     settings: TrackSettings
-    every: int
-    samples: int
-    stride: int
-    vectors: int
-    slow: float | None
+    every: int | None
+    samples: int = 0
+    stride: int = 1
+    vectors: int = 0
+    slow: float | None = None
 
     @property
     def bud_rate(self) -> float:
         """The rate a look of the averaged gradients of buds: as far back in steps as `slow`."""
-        return 1.0 - (1.0 - (self.slow or 1.0)) ** self.every
+        return 1.0 - (1.0 - (self.slow or 1.0)) ** (self.every or 1)
 
 
 class Tracked(NamedTuple):
@@ -67,10 +70,38 @@ def sizes(shape: Architecture) -> dict[str, tuple[int, int]]:
     return {m.name: m.size for m in standing(shape)}
 
 
-def initial(shape: Architecture, tracking: Tracking) -> Tracked:
+def initial(shape: Architecture, tracking: Tracking, dtype: Any = jnp.float32) -> Tracked:
     """Nothing seen yet."""
     averages = None if tracking.slow is None else slow.initial(sizes(shape))
-    return Tracked(tracked.initial_state(sizes(shape)), averages)
+    neurons = {
+        m.target.coefficients: m.columns
+        for m in standing(shape)
+        if m.target.coefficients is not None
+    }
+    return Tracked(tracked.initial_state(sizes(shape), dtype, neurons), averages)
+
+
+Masks = dict[str, tuple[jax.Array, jax.Array]]
+"""Rows and columns of every map, bool."""
+
+
+def masks(shape: Architecture, units: Used) -> Masks:
+    """The rows and columns of every map that are in use."""
+    return {
+        m.name: (jnp.asarray(row_mask(m, units)), jnp.asarray(units[m.target.name]))
+        for m in standing(shape)
+    }
+
+
+def heard(shape: Architecture, units: Used) -> Masks | None:
+    """The rows and columns that signals say something of: in use, or dormant; None for all."""
+    if all(f.spare == "dormant" or f.role in ("data", "outputs") for f in shape.features):
+        return None
+    alive = {
+        f.name: np.ones(f.capacity, bool) if f.spare == "dormant" else units[f.name]
+        for f in shape.features
+    }
+    return masks(shape, alive)
 
 
 def bud_rows(m: Map) -> np.ndarray:
@@ -100,11 +131,54 @@ def observe_step(
 def preconditioned(shape: Architecture, tracking: Tracking, state: Tracked, gradient: Any) -> Any:
     """A^-1 dW S^-1 of every map; zero for buds and whatever else is not in use."""
     result = jax.tree.map(jnp.zeros_like, gradient)
-    for wire in standing(shape):
-        pair = state.factors.maps[wire.name]
-        step = tracked.precondition(tracking.settings, pair, joined(wire, gradient[wire.name]))
-        result[wire.name] = split(wire, step)
+    for m in standing(shape):
+        pair = state.factors.maps[m.name]
+        step = tracked.precondition(tracking.settings, pair, joined(m, gradient[m.name]))
+        result[m.name] = split(m, step)
+        if (name := m.target.coefficients) is not None:
+            solver, found = state.factors.blocks[name].solver, gradient[name]["coefficients"]
+            result[name] = {"coefficients": jnp.einsum("jab,bj->aj", solver, found)}
     return result
+
+
+def stepped(
+    shape: Architecture,
+    tracking: Tracking,
+    state: Tracked,
+    signals: Signals,
+    sampled: Shifts,
+    units: Used,
+    input_factor: Spectrum | None,
+) -> Tracked:
+    """What is tracked, with the batch of a step.
+
+    Args:
+      shape: of a network without buds, of which steps see nothing.
+      signals: the forward pass on N examples.
+      sampled: per-example gradients of sampled losses with respect to what maps yield and to
+        rational activations (`metric.sample_output_gradient` at the outputs).
+      input_factor: the exact second moment of the inputs, or None.
+    """
+    maps, exact = standing(shape), {}
+    if input_factor is not None:
+        exact = {m.name: input_factor for m in maps if reads_inputs(m)}
+    found = {
+        m.name: (
+            observe.input_factor(m, signals.inputs[m.name]),
+            patches.gradient_factor(sampled.pre[m.name]),
+        )
+        for m in maps
+    }
+    blocks = observe.coefficient_blocks(shape, signals, sampled.post)
+    used, alive = masks(shape, units), heard(shape, units)
+    factors = tracked.update(tracking.settings, state.factors, found, used, blocks, alive, exact)
+    return state._replace(factors=factors)
+
+
+def reads_inputs(m: Map) -> bool:
+    """Whether a map reads the inputs as they are, and the constant, and nothing else."""
+    roles = {source.feature.role for source in m.sources}
+    return roles == {"data"} and len(m.sources) == 1 and m.bias and not m.window
 
 
 def make_track(
@@ -132,28 +206,24 @@ def make_track(
         units = used_of(shape, widths)
         rank_one = tracking.settings.method == "rank_one"
         of_sample, of_factors = jax.random.split(of_sample)
-        seen = observe(shape, params, units, x, y, task, metric, of_sample)
+        seen = observe.observe(shape, params, units, x, y, task, metric, of_sample)
         found = {}
         for index, m in enumerate(standing(shape)):
             drawn, read = jax.random.fold_in(of_factors, index), seen.reads[m.name]
             if rank_one:
                 sampled, stride = seen.sampled[m.name], tracking.stride
-                found[m.name] = factor_vectors(
+                found[m.name] = observe.factor_vectors(
                     m, read, sampled, drawn, stride=stride, count=tracking.vectors
                 )
             else:
-                a = input_factor(m, read, drawn, stride=tracking.stride)
+                a = observe.input_factor(m, read, drawn, stride=tracking.stride)
                 found[m.name] = (a, seen.s[m.name])
-        used = {
-            m.name: (jnp.asarray(row_mask(m, units)), jnp.asarray(units[m.target.name]))
-            for m in standing(shape)
-        }
+        used, alive = masks(shape, units), heard(shape, units)
+        told = (tracking.settings, state.factors, found, used)
         if rank_one:
-            factors = tracked.update_rank_one(
-                tracking.settings, state.factors, found, used, of_roots
-            )
+            factors = tracked.update_rank_one(*told, of_roots, seen.blocks, alive)
         else:
-            factors = tracked.update(tracking.settings, state.factors, found, used)
+            factors = tracked.update(*told, seen.blocks, alive)
         averages = state.slow
         if averages is not None and shape.bare() != shape:
             buds = {wire.name: jnp.asarray(bud_rows(wire)) for wire in standing(shape)}

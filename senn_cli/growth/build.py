@@ -27,7 +27,7 @@ def make_policy(
     """The policy that `spec.expansion` describes.
 
     Args:
-      tracking: how curvature is tracked beside the steps; None where it is not.
+      tracking: how curvature is tracked; None where it is not.
     """
     growth = spec.growth
     if growth is None:
@@ -38,7 +38,7 @@ def make_policy(
     )
     if isinstance(growth, SearchSpec):
         return SearchGrowth(settings, compiled)
-    if tracking is not None:
+    if tracking is not None and tracking.slow is not None:
         return DormantGrowth(settings, tracking, ledger)
     options = growth.dormant
     dormant = StandingSettings(options.neurons, options.activate, options.prune, options.redraw)

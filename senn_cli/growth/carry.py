@@ -9,10 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from senn_cli.curvature import tracked
-from senn_cli.curvature.kfac import KfacState
 from senn_cli.curvature.tracked import TrackSettings
 from senn_cli.curvature.tracking import Tracked
-from senn_cli.growth.carry_curvature import kfac_carried, tracked_carried
+from senn_cli.growth.carry_curvature import tracked_carried
 from senn_cli.growth.compensation import compensated, compensation
 from senn_cli.growth.edits import (
     Activate,
@@ -84,9 +83,7 @@ def carried(
     def change(tree: ArrayTree, kind: Kind) -> ArrayTree:
         return edit_moments(tree, architecture, edit, kind, after, lines)
 
-    if isinstance(curvature, KfacState):
-        curvature = kfac_carried(curvature, state.params, architecture, edit, after, lines)
-    elif isinstance(curvature, Tracked):
+    if isinstance(curvature, Tracked):
         curvature = tracked_carried(curvature, state.params, architecture, edit, after, lines)
     state = state._replace(
         params=edit_parameters(state.params, architecture, edit, after, lines),

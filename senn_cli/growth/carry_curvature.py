@@ -1,4 +1,4 @@
-"""Carrying curvature through an edit: Kronecker factors of either sort, with rows and columns.
+"""Carrying curvature through an edit: Kronecker factors, blocks and averaged gradients.
 
 What belongs to units that stay, stays with them. Inverses are made anew at the next update.
 """
@@ -11,13 +11,12 @@ import jax
 import numpy as np
 
 from senn_cli.curvature import tracked
-from senn_cli.curvature.kfac import KfacState
 from senn_cli.curvature.slow import SlowGradient
-from senn_cli.curvature.tracked import Pair, Side
+from senn_cli.curvature.tracked import Block, Pair, Side
 from senn_cli.curvature.tracking import Tracked
 from senn_cli.growth.edits import AddUnits, Edit, InsertLayer, Redraw
 from senn_cli.growth.insertion import Insertion
-from senn_cli.growth.lineage import Lineage, origin, shared, taken
+from senn_cli.growth.lineage import NEW, Lineage, origin, shared, taken
 from senn_cli.nets.features import (
     Architecture,
     ArrayTree,
@@ -28,80 +27,6 @@ from senn_cli.nets.features import (
     row_mask,
     standing,
 )
-
-
-def kfac_carried(
-    state: KfacState,
-    params: ArrayTree,
-    architecture: Architecture,
-    edit: Edit,
-    after: Architecture,
-    lines: Lineage,
-) -> KfacState:
-    """KFAC's state (NumPy leaves) after `edit`; its inverses are made anew at the next step.
-
-    Old entries stay. A new unit's row of A follows from measured second moments; its row of S and
-    its 3 x 3 block are zero, as its gradients are while its output weights are zero. An inserted
-    layer's factors follow from the old ones by the change of coordinates; only its 3 x 3 blocks
-    are unknown and start from the next batch.
-
-    Args:
-      params: the parameters before the edit.
-    """
-    dtype = state.factors[standing(architecture)[0].name]["a"].dtype
-    factors: dict[str, dict[str, Any]] = {}
-    ages: dict[str, Any] = {}
-    for m in standing(after):
-        found = origin(architecture, lines, m)
-        old = None if found.before is None else found.before.name
-        ages[m.name] = state.ages[old] if old is not None else np.zeros((), np.int32)
-        factors[m.name] = {
-            f"{side}{what}": np.zeros((size, size), dtype)
-            if old is None
-            else factor(state.factors[old][f"{side}{what}"], index, shares)
-            for side, size, index, shares in (
-                ("a", m.rows, found.rows, None),
-                ("s", m.columns, found.columns, found.column_shares),
-            )
-            for what in ("", "_inverse")
-        }
-        if (name := m.target.coefficients) is not None:
-            before = lines[m.target.name].before
-            was = None if before is None else feature_named(architecture, before).coefficients
-            ages[name] = state.ages[was] if was is not None else np.zeros((), np.int32)
-            factors[name] = {
-                symbol: np.zeros((m.columns, 3, 3), dtype)
-                if was is None
-                else block(state.factors[was][symbol], found.columns, found.column_shares)
-                for symbol in ("c", "c_inverse")
-            }
-    if isinstance(edit, InsertLayer):
-        new = Insertion(architecture, after, edit)
-        old_pair = state.factors[new.old.name]
-        pairs = new.factors(params, old_pair["a"], old_pair["s"])
-        for m, (a, s) in zip((new.first, new.second), pairs, strict=True):
-            factors[m.name] |= {"a": a, "s": s}
-            ages[m.name] = state.ages[new.old.name]
-    elif isinstance(edit, AddUnits) and edit.moments is not None:
-        for m, source in readers(after, hidden_feature(after, edit.layer).name):
-            if len(m.sources) == 1 and not m.window and m.bias and source.size == 1:
-                a = extended(factors[m.name]["a"], edit.moments, edit.count)
-                factors[m.name]["a"] = a
-    return KfacState(state.seen, ages, np.ones((), bool), factors)
-
-
-def factor(matrix: np.ndarray, index: np.ndarray, shares: np.ndarray | None) -> np.ndarray:
-    """A factor with rows and columns `index`, zero at new ones; gradients times their shares."""
-    result = taken(matrix, index, 0, 1)
-    if shares is None:
-        return result
-    return (result * np.outer(shares, shares)).astype(matrix.dtype)
-
-
-def block(blocks: np.ndarray, index: np.ndarray, shares: np.ndarray | None) -> np.ndarray:
-    """The blocks (n, 3, 3) of units `index`, zero for new ones; squared gradients by shares."""
-    result = taken(blocks, index, 0)
-    return result if shares is None else (result * shares[:, None, None] ** 2).astype(blocks.dtype)
 
 
 def extended(a: np.ndarray, moments: np.ndarray, k: int) -> np.ndarray:
@@ -136,12 +61,15 @@ def tracked_carried(
 ) -> Tracked:
     """What is tracked, after `edit`.
 
-    Rows of new units, and of those drawn anew, begin at their next batch.
+    Rows of new units, and of those drawn anew, begin at their next batch; but rows of A that follow
+    from measured second moments are known already. An inserted layer's factors follow from the old
+    ones by the change of coordinates; only its 3 x 3 blocks begin anew.
 
     Args:
       params: the parameters before the edit.
     """
     maps: dict[str, Pair] = {}
+    blocks: dict[str, Block] = {}
     averages: dict[str, np.ndarray] = {}
     ages: dict[str, np.ndarray] = {}
     for m in standing(after):
@@ -157,6 +85,14 @@ def tracked_carried(
                 _side(pair.a, found.rows, None, fresh),
                 _side(pair.s, found.columns, found.column_shares),
             )
+        if (coefficients := m.target.coefficients) is not None:
+            before = lines[m.target.name].before
+            was = None if before is None else feature_named(architecture, before).coefficients
+            blocks[coefficients] = _block(
+                None if was is None else state.factors.blocks[was],
+                found.columns,
+                found.column_shares,
+            )
         if state.slow is None:
             continue
         averages[m.name] = np.zeros((2, *m.size), np.float32)
@@ -169,7 +105,9 @@ def tracked_carried(
             ages[m.name] = np.where(fresh, 0, age).astype(np.int32)
     if isinstance(edit, InsertLayer):
         _inserted(maps, state, params, Insertion(architecture, after, edit))
-    factors = state.factors._replace(maps=maps)
+    elif isinstance(edit, AddUnits) and edit.moments is not None:
+        _measured(maps, after, edit, edit.moments)
+    factors = state.factors._replace(maps=maps, blocks=blocks)
     slow = state.slow and SlowGradient(averages, ages)  # type: ignore[arg-type]
     result: Tracked = jax.device_get(Tracked(factors, slow))
     return result
@@ -199,7 +137,7 @@ def _side(
     if shares is not None or len(np.unique(old)) < len(old):  # no longer an inverse
         result = result._replace(used=np.zeros(len(index), bool))  # type: ignore[arg-type]
     if fresh is not None and fresh.any():
-        result = tracked.renewed(result, fresh)  # type: ignore[arg-type]
+        result = tracked.renewed(result, fresh)
     return result
 
 
@@ -208,6 +146,33 @@ def _blank(size: int) -> Side:
     square, never = np.zeros((size, size), np.float32), np.zeros(size, np.int32)
     fields: Any = (square, never, square, np.zeros(size, bool), np.zeros((), np.float32))
     return Side(*fields)
+
+
+def _block(old: Block | None, index: np.ndarray, shares: np.ndarray | None) -> Block:
+    """The blocks of units `index`, squared gradients by their shares; new ones begin anew."""
+    if old is None:
+        none = np.zeros((len(index), 3, 3), np.float32)
+        old = Block(none, np.zeros(len(index), np.int32), none)  # type: ignore[arg-type]
+        index = np.full(len(index), NEW)
+    moment, ages, solver = (taken(np.asarray(array), index, 0) for array in old)
+    if shares is not None:
+        moment = (moment * shares[:, None, None] ** 2).astype(moment.dtype)
+    return Block(moment, ages, solver)  # type: ignore[arg-type]
+
+
+def _measured(
+    maps: dict[str, Pair], after: Architecture, edit: AddUnits, moments: np.ndarray
+) -> None:
+    """The rows of A of new units, as a sample measured them, where units are rows; in place."""
+    for m, source in readers(after, hidden_feature(after, edit.layer).name):
+        if m.name not in maps or len(m.sources) > 1 or m.window or not m.bias or source.size > 1:
+            continue
+        side, end = maps[m.name].a, len(moments)
+        moment = extended(np.asarray(side.moment), moments, edit.count)
+        ages = np.array(side.ages)
+        ages[end - edit.count : end] = ages[: end - edit.count].min()
+        side = side._replace(moment=moment, ages=ages)  # type: ignore[arg-type]
+        maps[m.name] = maps[m.name]._replace(a=side)
 
 
 def _inserted(maps: dict[str, Pair], state: Tracked, params: ArrayTree, new: Insertion) -> None:

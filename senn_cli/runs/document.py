@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 """Version of the layout and of `meta.json`; another version's checkpoints are not read."""
 
+_FIRST_KFAC = "curvature/stale"
+"""An array of natural gradients from before factors had an age a row."""
 _SHOWN = 5  # of the arrays that differ, in a message
 
 
@@ -58,6 +60,12 @@ def check_arrays(
     expected: Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]],
 ) -> None:
     """RunError naming the arrays that differ from what is expected."""
+    if _FIRST_KFAC in table and _FIRST_KFAC not in expected:
+        raise RunError(
+            f"{path} is of a senn whose Kronecker factors had another form; this one cannot resume "
+            "it",
+            hint="Its network is whole: a new run starts from it with `senn transfer`.",
+        )
 
     def text(dtype: Any, shape: Any) -> str:
         return f"{dtype}{tuple(shape)}" if isinstance(shape, list | tuple) else f"{dtype}?"

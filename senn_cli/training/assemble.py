@@ -101,7 +101,7 @@ def assemble(
     )
     policy = make_policy(spec, dataset.task, optimizer.metric, ledger, optimizer.tracking)
     track = None
-    if optimizer.tracking is not None:
+    if optimizer.tracking is not None and optimizer.tracking.every is not None:
         looking = make_track(dataset.task, optimizer.metric, optimizer.tracking, augmented)
         track = Program("track", looking, ledger, static=(0,), donate=(1,))
     trainer = Trainer(

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from senn_cli.curvature import kfac, tracking
-from senn_cli.curvature.kfac import KfacSettings, KfacState
+from senn_cli.curvature import tracking
 from senn_cli.curvature.tracking import Tracked
 from senn_cli.growth.carry import carried
 from senn_cli.growth.edits import AddUnits, Edit, Enlarge, InsertLayer, SplitUnit
@@ -26,13 +25,13 @@ class TrainState(NamedTuple):
       step: steps taken, int32.
       params: the network's parameters.
       optimizer: Optax's state.
-      curvature: KFAC's state, what is tracked of a DenseNet, or None where nothing needs it.
+      curvature: what is tracked of it; None where nothing needs it.
     """
 
     step: jax.Array
     params: Parameters
     optimizer: Any
-    curvature: KfacState | Tracked | None
+    curvature: Tracked | None
 
 
 @dataclass(frozen=True)
@@ -52,11 +51,8 @@ def widths_of(architecture: Architecture) -> np.ndarray:
 def new_network(architecture: Architecture, params: ArrayTree, optimizer: Optimizer) -> Network:
     """A network about to be trained, on the device."""
     curvature: Any = None
-    shape: Any = architecture.shape()
     if optimizer.tracking is not None:
-        curvature = tracking.initial(shape, optimizer.tracking)
-    elif isinstance(optimizer.solver, KfacSettings):
-        curvature = kfac.initial_state(shape)
+        curvature = tracking.initial(architecture.shape(), optimizer.tracking)
     state = TrainState(np.int32(0), params, optimizer.transform.init(params), curvature)  # type: ignore[arg-type]
     return on_device(architecture, jax.device_get(state))
 

@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import optax
 import optax.contrib
 
-from senn_cli.curvature.kfac import KfacSettings
 from senn_cli.curvature.kronecker import SMALLEST
 from senn_cli.curvature.tracked import TrackSettings
 from senn_cli.curvature.tracking import Tracking
@@ -51,14 +50,14 @@ class Optimizer:
       metric: on the outputs, for curvature and scores.
       kl_clip: bound on lr^2 d^T F d, or None.
       fixed_input_factor: whether KFAC may use the exact second moment of the inputs.
-      tracking: how the curvature is tracked beside the steps; None where it is not.
+      tracking: how the curvature is tracked; None where it is not.
       compute_dtype: precision of a DenseNet's convolutions in training; None for float32.
       precision: JAX's name for the precision of float32 products there; None for its default.
     """
 
     transform: optax.GradientTransformation
     schedule: optax.Schedule
-    solver: KfacSettings | CgSettings | TrackSettings | None
+    solver: CgSettings | TrackSettings | None
     metric: Metric
     kl_clip: float | None = None
     fixed_input_factor: bool = False
@@ -73,7 +72,9 @@ class Optimizer:
         Then the length of a step is known exactly, d^T F d. With factors that are older, g^T d
         stands for it: another pass through the network would only be for that.
         """
-        return isinstance(self.solver, KfacSettings | CgSettings)
+        if isinstance(self.solver, TrackSettings):
+            return self.tracking is not None and self.tracking.every is None
+        return self.solver is not None
 
 
 RISE = 25.0
@@ -136,9 +137,11 @@ def make_optimizer(
     transform = optax.chain(*_direction(spec), *finish)
     if not isinstance(spec, NaturalGradientSpec):
         return Optimizer(transform, schedule, None, default_metric(task))
-    solver: KfacSettings | CgSettings
+    solver: CgSettings | TrackSettings
+    tracking = None
     if spec.solver == "kfac":
-        solver = KfacSettings(spec.damping, spec.moving_average, spec.invert_every)
+        solver = TrackSettings(spec.damping, spec.moving_average, spec.invert_every)
+        tracking = Tracking(solver, every=None)
     else:
         solver = CgSettings(spec.damping, spec.cg_iterations, spec.cg_tolerance)
     return Optimizer(
@@ -147,6 +150,7 @@ def make_optimizer(
         solver=solver,
         metric=default_metric(task) if spec.metric == "auto" else spec.metric,
         kl_clip=spec.kl_clip,
+        tracking=tracking,
         fixed_input_factor=spec.fixed_input_factor and spec.solver == "kfac",
     )
 

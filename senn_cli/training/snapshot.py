@@ -1,7 +1,7 @@
 """A training run at one moment as a flat set of arrays and a JSON document, and back.
 
 Arrays have names such as `params/map_0/kernel`, `optimizer/0/mu/map_0/bias` or
-`curvature/factors/map_1/s_inverse`. The architecture stands in the document; the names, shapes and
+`curvature/factors/maps/map_1/s/solver`. The architecture stands in the document; names, shapes and
 types of all arrays follow from it, so that nothing is ever restored into the wrong place.
 """
 

@@ -10,18 +10,16 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from senn_cli.curvature import fisher, kfac
-from senn_cli.curvature.kfac import KfacSettings, KfacState
+from senn_cli.curvature import fisher
 from senn_cli.curvature.kronecker import Spectrum
-from senn_cli.curvature.tracked import TrackSettings
-from senn_cli.curvature.tracking import Tracked, observe_step, preconditioned
+from senn_cli.curvature.observe import silent
+from senn_cli.curvature.tracking import observe_step, preconditioned, stepped
 from senn_cli.engine.arrays import Arrays, batch, examples
 from senn_cli.engine.frozen import trained
 from senn_cli.engine.metric import output_form, sample_output_gradient
 from senn_cli.engine.objective import Task, loss_and_gradient
 from senn_cli.nets.features import Architecture, with_buds, without_buds
 from senn_cli.nets.features import trained as trained_parameters
-from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.nets.registry import Parameters, Shifts, Signals, apply, used
 from senn_cli.nets.registry import outputs as outputs_of
 from senn_cli.randomness import wrap
@@ -73,7 +71,6 @@ def take_one(
     """
     bare, params = shape.bare(), without_buds(shape, state.params)
     units = used(shape, widths)
-    zeros = Shifts({m.name: jnp.zeros((x.shape[0], m.columns), x.dtype) for m in bare.maps})
     push: Any = None
 
     def run(params: Parameters, shifts: Shifts | None) -> tuple[jax.Array, Signals]:
@@ -87,6 +84,7 @@ def take_one(
 
     with jax.default_matmul_precision(optimizer.precision):
         if optimizer.in_step:
+            zeros = silent(bare, params, units, x)
             outputs, push, signals = jax.linearize(run, params, zeros, has_aux=True)
             pull = jax.linear_transpose(push, params, zeros)
             losses, output_gradient = loss_and_gradient(task, outputs, y)
@@ -97,7 +95,7 @@ def take_one(
     everything = with_buds(found, state.params, jnp.zeros_like)
 
     curvature = state.curvature
-    if isinstance(curvature, Tracked) and optimizer.tracking is not None:
+    if curvature is not None and optimizer.tracking is not None:
         curvature = observe_step(shape, optimizer.tracking, curvature, everything, state.step)
 
     def only_trained(tree: Any) -> Any:
@@ -108,15 +106,7 @@ def take_one(
         return trained(tree, state.optimizer)
 
     gradient = direction = only_trained(everything)
-    if isinstance(optimizer.solver, KfacSettings):
-        assert isinstance(curvature, KfacState) and isinstance(shape, MlpArchitecture)
-        # Only what reaches the pre-activations is used of this pull-back: no per-example gradients
-        # of weights ever exist.
-        _, sampled = pull(sample_output_gradient(optimizer.metric, outputs, key))
-        batch = kfac.batch_factors(shape, state.params, signals, sampled.pre)
-        curvature = kfac.update(optimizer.solver, shape, curvature, batch, widths, input_factor)
-        direction = kfac.precondition(shape, curvature, gradient)
-    elif isinstance(optimizer.solver, CgSettings):
+    if isinstance(optimizer.solver, CgSettings):
         product = fisher.fisher_product(
             lambda p: outputs_of(shape, p, x, widths), state.params, optimizer.metric
         )
@@ -127,8 +117,15 @@ def take_one(
             iterations=optimizer.solver.iterations,
             tolerance=optimizer.solver.tolerance,
         )
-    elif isinstance(optimizer.solver, TrackSettings):
-        assert isinstance(curvature, Tracked) and optimizer.tracking is not None
+    elif optimizer.solver is not None:
+        assert curvature is not None and optimizer.tracking is not None
+        if optimizer.in_step:
+            # Only what reaches the signals is used of this pull-back: no per-example gradients of
+            # weights ever exist.
+            _, sampled = pull(sample_output_gradient(optimizer.metric, outputs, key))
+            curvature = stepped(
+                bare, optimizer.tracking, curvature, signals, sampled, units, input_factor
+            )
         direction = preconditioned(shape, optimizer.tracking, curvature, gradient)
     if direction is not gradient:
         direction = only_trained(direction)

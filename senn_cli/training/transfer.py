@@ -193,10 +193,8 @@ def _why_not(
 
 def _begun_anew(blank: Moment) -> dict[str, str]:
     """State that belongs to the run and not to the network, by the beginning of its name."""
-    found = {
-        "curvature/seen": "it counts this run's batches",
-        "curvature/stale": "inverses are made anew",
-    }
+    # Inverses are made anew at its first batch.
+    found = {"curvature/factors/seen": "it counts this run's batches"}
     for index, part in enumerate(blank.network.state.optimizer):
         if isinstance(part, optax.ScaleByScheduleState):
             found[f"optimizer/{index}/"] = "the schedule of the learning rate begins"

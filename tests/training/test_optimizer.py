@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from senn_cli.curvature.kfac import KfacSettings
+from senn_cli.curvature.tracked import TrackSettings
 from senn_cli.spec.optimizer import (
     AdamSpec,
     AdamWSpec,
@@ -204,7 +204,7 @@ def test_muon_orthogonalises_kernels_whatever_their_spare_capacity(shape: tuple[
 
 def test_what_a_spec_becomes() -> None:
     fast = make_optimizer(NaturalGradientSpec(), "classification", 100, 10)
-    assert fast.solver == KfacSettings(0.01, 0.95, 10)
+    assert fast.solver == TrackSettings(0.01, 0.95, 10)
     assert (fast.metric, fast.kl_clip, fast.fixed_input_factor) == ("softmax", 0.01, True)
     paper = NaturalGradientSpec.model_validate({"preset": "paper"})
     slow = make_optimizer(paper, "classification", None, 10)

@@ -9,8 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from senn_cli.curvature import kfac
-from senn_cli.curvature.kfac import KfacSettings
+from senn_cli.curvature import tracking
 from senn_cli.curvature.kronecker import second_moment, spectrum, with_constant
 from senn_cli.engine.arrays import Arrays
 from senn_cli.engine.frozen import FrozenState
@@ -68,8 +67,8 @@ def start(
 ) -> TrainState:
     params = jax.tree.map(lambda v: jnp.asarray(v, dtype), params)
     curvature = None
-    if isinstance(optimizer.solver, KfacSettings):
-        curvature = kfac.initial_state(architecture.shape(), dtype)
+    if optimizer.tracking is not None:
+        curvature = tracking.initial(architecture.shape(), optimizer.tracking, dtype)
     return TrainState(jnp.int32(0), params, optimizer.transform.init(params), curvature)
 
 

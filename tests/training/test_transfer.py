@@ -543,12 +543,14 @@ def test_a_curvature_is_kept_where_the_weights_are() -> None:
     kfac = NaturalGradientSpec()
     origin = drawn(MLP, kfac)
     arrays, _ = composed(origin, kfac, blank(), "transfer.curvature=keep")
-    for name in ("factors/map_0/a", "factors/map_1/s_inverse", "factors/activation_0/c"):
-        assert same_bits(arrays[f"curvature/{name}"], origin.arrays[f"curvature/{name}"])
-    assert arrays["curvature/ages/map_1"] == origin.arrays["curvature/ages/map_1"] > 0
-    assert arrays["curvature/ages/map_2"] == 0
-    assert not np.any(arrays["curvature/factors/map_2/a"])
-    assert arrays["curvature/seen"] == 0 and arrays["curvature/stale"]
+    factors = "curvature/factors"
+    for name in ("maps/map_0/a/moment", "maps/map_1/s/solver", "blocks/activation_0/moment"):
+        assert same_bits(arrays[f"{factors}/{name}"], origin.arrays[f"{factors}/{name}"])
+    ages = f"{factors}/maps/map_1/a/ages"
+    assert same_bits(arrays[ages], origin.arrays[ages]) and np.any(arrays[ages])
+    assert not np.any(arrays[f"{factors}/maps/map_2/a/ages"])
+    assert not np.any(arrays[f"{factors}/maps/map_2/a/moment"])
+    assert arrays[f"{factors}/seen"] == 0  # so that inverses are made anew at once
 
 
 def test_what_the_new_optimizer_lacks_is_left_out() -> None:
