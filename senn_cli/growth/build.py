@@ -8,6 +8,7 @@ from senn_cli.engine.objective import Task
 from senn_cli.engine.programs import Ledger
 from senn_cli.growth.compiled import Compiled
 from senn_cli.growth.dormant_mlp import DormantNeurons
+from senn_cli.growth.fields import Fields
 from senn_cli.growth.policies.dormant import DormantGrowth
 from senn_cli.growth.policies.none import NoGrowth
 from senn_cli.growth.policies.search import SearchGrowth
@@ -37,7 +38,7 @@ def make_policy(
         ledger, task, metric, damping_a=INPUT_DAMPING, damping_s=growth.score_damping
     )
     if isinstance(growth, SearchSpec):
-        return SearchGrowth(settings, compiled)
+        return SearchGrowth(settings, compiled, Fields(ledger, task, metric, compiled.shares))
     if tracking is not None and tracking.slow is not None:
         return DormantGrowth(settings, tracking, ledger)
     options = growth.dormant

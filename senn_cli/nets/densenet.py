@@ -29,6 +29,7 @@ from senn_cli.nets.features import (
     Feature,
     Map,
     Source,
+    feature_named,
     hidden_feature,
     readers,
     split,
@@ -408,6 +409,18 @@ class Dense(Kind[DenseArchitecture]):
         from senn_cli.nets import densenet_flax
 
         return densenet_flax.apply(shape, params, x, used, shifts, compute_dtype=compute_dtype)
+
+    def carried(
+        self, shape: DenseArchitecture, feature: str, m: Map, values: jax.Array
+    ) -> jax.Array:
+        """As of `Kind`: a block's last layer is pooled, and the head reads the mean of that."""
+        from senn_cli.nets.densenet_flax import pooled
+
+        source = feature_named(shape, feature)
+        block, layer = shape.place(source.index)
+        if source.role == "hidden" and layer == len(shape.blocks[block]) - 1:
+            values = pooled(shape.pool, values)
+        return values.mean(axis=(1, 2)) if m.target.role == "outputs" else values
 
     def graph(
         self, architecture: DenseArchitecture, params: ArrayTree, graph: Graph, x: str, output: str

@@ -158,6 +158,13 @@ class Kind(ABC, Generic[A]):
             parameters.
         """
 
+    def carried(self, shape: A, feature: str, m: Map, values: jax.Array) -> jax.Array:
+        """What map `m` reads of units of `feature` that have these `values`, (N, ..., units).
+
+        Units go their way alone: what comes between (a pooling, a mean) mixes positions, not units.
+        """
+        return values
+
     def graph(self, architecture: A, params: ArrayTree, graph: Graph, x: str, output: str) -> None:
         """Writes the network without buds as operators.
 

@@ -110,11 +110,14 @@ def _densenet(spec: Spec) -> Iterator[Found]:
             ("data.source",),
         )
     if isinstance(spec.expansion, SearchSpec):
-        yield Found(
-            ("expansion", "proposals"),
-            "should be dormant for a densenet, found search",
-            ("network.kind", "expansion.policy"),
-        )
+        for name in ("depth", "prune"):
+            if getattr(spec.expansion, name).enabled:
+                yield Found(
+                    ("expansion", name),
+                    f"should be off where a densenet searches for its channels; write `{name}: "
+                    "false`, or `proposals: dormant`",
+                    ("network.kind", "expansion.proposals", "expansion.policy"),
+                )
     if isinstance(spec.optimizer, NaturalGradientSpec) and spec.optimizer.solver != "kfac":
         yield Found(
             ("optimizer", "solver"),

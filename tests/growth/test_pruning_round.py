@@ -47,6 +47,9 @@ SETTINGS = Settings(
 )
 
 
+NO_FIELDS: Any = None
+
+
 @pytest.fixture(scope="module")
 def compiled() -> Compiled:
     return Compiled(Ledger(), "regression", "gaussian", damping_a=1e-3, damping_s=1e-3)
@@ -55,7 +58,7 @@ def compiled() -> Compiled:
 @pytest.fixture(scope="module")
 def decide(compiled: Compiled) -> Callable[..., Round]:
     def run(view: View, **changes: Any) -> Round:
-        return SearchGrowth(replace(SETTINGS, **changes), compiled).decide(view)
+        return SearchGrowth(replace(SETTINGS, **changes), compiled, NO_FIELDS).decide(view)
 
     return run
 

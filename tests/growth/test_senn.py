@@ -67,6 +67,9 @@ ONE = [(3, 8, "rational")]
 TWO = [(3, 8, "rational"), (2, 8, "silu")]
 
 
+NO_FIELDS: Any = None
+
+
 @pytest.fixture(scope="module")
 def compiled() -> Compiled:
     return Compiled(Ledger(), "regression", "gaussian", damping_a=1e-3, damping_s=1e-3)
@@ -75,7 +78,7 @@ def compiled() -> Compiled:
 @pytest.fixture(scope="module")
 def decide(compiled: Compiled) -> Callable[..., Round]:
     def run(view: View, **changes: Any) -> Round:
-        return SearchGrowth(replace(SETTINGS, **changes), compiled).decide(view)
+        return SearchGrowth(replace(SETTINGS, **changes), compiled, NO_FIELDS).decide(view)
 
     return run
 

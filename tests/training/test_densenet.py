@@ -83,7 +83,7 @@ def test_data_that_are_no_images_are_refused(tmp_path: Path) -> None:
             "policy: random",
             r"expansion\.policy should be senn for dormant proposals",
         ),
-        ("policy: none", "proposals: search", r"expansion\.proposals should be dormant for a"),
+        ("policy: none", "proposals: search", r"expansion\.depth should be off where a densenet"),
         (
             "kind: adam, learning_rate: 1e-2, weight_decay: 1e-2",
             "kind: natural_gradient, solver: cg",

@@ -11,6 +11,8 @@ then takes out the units that it would not add again (section 3.5). The control 
 from __future__ import annotations
 
 from senn_cli.growth.compiled import Compiled
+from senn_cli.growth.fields import Fields
+from senn_cli.growth.policies.field_round import FieldRound, chained
 from senn_cli.growth.policies.search_round import SearchRound
 from senn_cli.growth.policy import Decision, Policy, Round, View
 from senn_cli.growth.settings import Settings
@@ -19,14 +21,17 @@ from senn_cli.growth.settings import Settings
 class SearchGrowth(Policy):
     """Decides by the scores of proposals that every round searches for."""
 
-    def __init__(self, settings: Settings, compiled: Compiled) -> None:
-        self.settings = settings
-        self.compiled = compiled
+    def __init__(self, settings: Settings, compiled: Compiled, fields: Fields) -> None:
+        self.settings, self.compiled, self.fields = settings, compiled, fields
 
     def decide(self, view: View) -> Round:
         """One round, or its part up to an inserted layer or a full capacity."""
         s = self.settings
         reason = s.exhausted(view.architecture, view.added)
+        if not chained(view.architecture):
+            if reason is not None:
+                return Round((Decision(None, reason, threshold=s.threshold, stop=s.stop),))
+            return FieldRound(s, self.fields, view).run()
         if reason is None:
             return SearchRound(s, self.compiled, view).run()
         stopped = Decision(None, reason, threshold=s.threshold, stop=s.stop)
