@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -403,3 +404,12 @@ def test_draws_do_not_depend_on_capacity() -> None:
             ):
                 assert mine == tuple(c for c in theirs if c < layer.capacity)
     assert different > 10
+
+
+def test_what_comes_into_use_pays_for_its_parameters() -> None:
+    # A channel of the first layer has 9 input weights, and 9 x 2 output weights; N is 1000.
+    data: Any = SimpleNamespace(x=np.zeros((1000, 1)), rows=None)
+    for price, expected in ((1.0, [0]), (0.5 * 1000 * 0.4 / 27 - 1e-3, [0]), (20.0, [])):
+        settings = replace(ALWAYS, price=price, deepens=False)
+        found = decided(settings, scores(gains={(0, 3): 0.4}), data=data)
+        assert [e.layer for e in edits(found, Activate)] == expected
