@@ -155,6 +155,9 @@ class Toy(Kind[ToyArchitecture]):
     def section(self, architecture: ToyArchitecture) -> dict[str, Any]:
         return {"hidden": architecture.widths}
 
+    def divisible(self, architecture: ToyArchitecture) -> tuple[tuple[int, Map], ...]:
+        return tuple(enumerate(architecture.maps))[3:]
+
     def initial_parameters(self, architecture: ToyArchitecture, seed: int) -> ArrayTree:
         params: ArrayTree = {}
         used = used_units(architecture)

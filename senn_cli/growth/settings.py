@@ -159,7 +159,7 @@ def settings_of(spec: Spec) -> Settings:
     growth = spec.growth
     if growth is None:
         raise ValueError("nothing grows")
-    prune = growth.prune
+    prune, capacity = growth.prune, getattr(spec.network, "capacity", None)
     found = Settings(
         threshold=growth.threshold,
         stop=growth.stop,
@@ -175,7 +175,7 @@ def settings_of(spec: Spec) -> Settings:
         widens=growth.width.enabled,
         deepens=growth.depth.enabled,
         prune=PruneSettings(prune.min_width, prune.per_round) if prune.enabled else None,
-        growth=spec.network.capacity.growth,
+        growth=getattr(capacity, "growth", 0.5),
     )
     if isinstance(growth, SearchSpec):
         return replace(
@@ -196,7 +196,7 @@ def settings_of(spec: Spec) -> Settings:
         leave=dormant.prune,
         redraw=dormant.redraw,
         bud_factor=dormant.bud_factor,
-        in_use=getattr(spec.network.capacity, "in_use", found.in_use),
+        in_use=getattr(capacity, "in_use", found.in_use),
     )
 
 
