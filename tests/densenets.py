@@ -10,11 +10,64 @@ from hypothesis import strategies as st
 
 from senn_cli.curvature.observe import input_factor, observe
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.densenet import DenseArchitecture, Masks, Pool
-from senn_cli.nets.features import Map, row_mask, standing, used_units
+from senn_cli.nets.densenet import DenseArchitecture, Pool
+from senn_cli.nets.features import Map, Source, row_mask, standing, used_units
 
 Tree = dict[str, dict[str, Any]]
 POOLS: tuple[Pool, ...] = ("max3s2", "max2s2", "mean2s2")
+
+
+class Masks(NamedTuple):
+    """What is in use, as data.
+
+    Attributes:
+      layers: for every hidden layer which channels are in use, bool `(capacity,)`.
+      buds: for every bud which channels are in use, bool `(bud,)`; `()` says that no bud is, which
+        is the rule and spares their backward pass.
+    """
+
+    layers: tuple[Any, ...]
+    buds: tuple[Any, ...] = ()
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Channels in use, a hidden layer each; for masks on the host."""
+        return tuple(int(np.sum(used)) for used in self.layers)
+
+    def used(self, architecture: DenseArchitecture) -> dict[str, Any]:
+        """The same by the names of features."""
+        found = used_units(architecture)
+        for feature in architecture.features:
+            if feature.role == "hidden":
+                found[feature.name] = self.layers[feature.index]
+            elif feature.role == "bud" and self.buds:
+                found[feature.name] = self.buds[feature.index]
+        return found
+
+    def of(self, source: Source) -> Any:
+        """Which channels of `source` are in use, bool `(channels,)`."""
+        if source.feature.role == "data":
+            return np.ones(source.feature.capacity, bool)
+        if source.feature.role == "hidden":
+            return self.layers[source.feature.index]
+        return (
+            self.buds[source.feature.index]
+            if self.buds
+            else np.zeros(source.feature.capacity, bool)
+        )
+
+    def columns(self, wire: Map) -> Any:
+        """Which channels that the map yields are in use, bool `(channels,)`."""
+        if wire.target.role == "outputs":
+            return np.ones(wire.target.capacity, bool)
+        if wire.target.role == "hidden":
+            return self.layers[wire.target.index]
+        return self.buds[wire.target.index] if self.buds else np.zeros(wire.target.capacity, bool)
+
+
+def initial_masks(architecture: DenseArchitecture) -> Masks:
+    """The first `width` channels of every layer in use, and no bud."""
+    return Masks(tuple(np.arange(h.capacity) < h.width for h in architecture.hidden))
 
 
 def architecture(

@@ -27,7 +27,7 @@ from senn_cli.growth.edits import (
 )
 from senn_cli.growth.insertion import floored, receiver
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.densenet import DenseArchitecture, initial_masks
+from senn_cli.nets.densenet import DenseArchitecture
 from senn_cli.nets.features import (
     Architecture,
     Feature,
@@ -42,6 +42,7 @@ from senn_cli.nets.features import (
 )
 from senn_cli.nets.mlp import MlpArchitecture
 from tests import dense_algebra, densenets
+from tests.densenets import initial_masks
 from tests.toy import ToyArchitecture
 
 Tree = dict[str, dict[str, Any]]

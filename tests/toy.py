@@ -109,9 +109,6 @@ class ToyArchitecture:
     def without_buds(self) -> ToyArchitecture:
         return self
 
-    def bare(self) -> ToyArchitecture:
-        return self
-
     def with_layer(self, index: int, **changes: Any) -> ToyArchitecture:
         hidden = list(self.hidden)
         hidden[index] = replace(hidden[index], **changes)

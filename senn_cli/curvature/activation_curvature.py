@@ -188,17 +188,3 @@ def gradient_and_sample(
         post_covectors=covectors.post,
         signals=seen,
     )
-
-
-def with_unit_prior(key: jax.Array, sample: Tree, scale: float | jax.Array) -> Tree:
-    """`sample` plus `scale` times unit normal vectors: `scale`^2 I is added to its second moment.
-
-    The appendix's way to keep all eigenvalues away from zero. A prior of unit precision on the
-    parameters, beside a mean over a data set of D examples, is `scale` = 1 / sqrt(D).
-    """
-    leaves, structure = jax.tree.flatten(sample)
-    noisy = [
-        leaf + scale * jax.random.normal(jax.random.fold_in(key, index), leaf.shape, leaf.dtype)
-        for index, leaf in enumerate(leaves)
-    ]
-    return jax.tree.unflatten(structure, noisy)

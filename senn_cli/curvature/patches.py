@@ -11,7 +11,7 @@ and F ~ A (x) S: derivatives at different positions are taken to be uncorrelated
 E[sum_t (a_t a_t^T) (x) (g_t g_t^T)] = T mean(a a^T) (x) mean(g g^T).
 
 Rows of A are in the order of `kernel.reshape(k * k * c_in, c_out)`: the channel varies fastest. One
-input channel is therefore one row in every c_in, k * k rows in all (`channel_rows`).
+input channel is therefore one row in every c_in, k * k rows in all.
 
 Three ways to A, with their multiplications for k = 3 in those of a convolution with as many outputs
 as inputs: from the patches themselves (`input_factor_direct`, 9); exactly too from the 13
@@ -26,7 +26,6 @@ from functools import cache
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from senn_cli.curvature import kronecker
 
@@ -169,13 +168,3 @@ def gradient_factor(g: jax.Array) -> jax.Array:
     """S, `(c_out, c_out)`, from every example's gradients `(N, H, W, c_out)`, or `(N, c_out)`."""
     wide = jnp.promote_types(g.dtype, jnp.float32)
     return kronecker.second_moment(g.astype(wide).reshape(-1, g.shape[-1]))
-
-
-def channel_rows(channels: int, kernel: int = 3) -> np.ndarray:
-    """The rows of A that belong to every input channel, int `(channels, kernel * kernel)`."""
-    return np.arange(channels)[:, None] + channels * np.arange(kernel * kernel)
-
-
-def row_mask(used: jax.Array, kernel: int = 3) -> jax.Array:
-    """Which rows of A are in use, `(kernel * kernel * c,)`, from the channels `used` (c,)."""
-    return jnp.tile(used, kernel * kernel)

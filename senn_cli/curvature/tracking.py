@@ -225,7 +225,7 @@ def make_track(
         else:
             factors = tracked.update(*told, seen.blocks, alive)
         averages = state.slow
-        if averages is not None and shape.bare() != shape:
+        if averages is not None and shape.without_buds() != shape:
             buds = {wire.name: jnp.asarray(bud_rows(wire)) for wire in standing(shape)}
             turn = state.factors.seen % 2
             averages = slow.seen(averages, seen.gradients, turn, tracking.bud_rate, buds)

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 
@@ -192,10 +192,6 @@ class DenseArchitecture:
         """The architecture without spare capacity; buds stay."""
         return self._each(lambda layer: replace(layer, capacity=layer.width))
 
-    def without_buds(self) -> DenseArchitecture:
-        """The architecture without buds."""
-        return replace(self, bud=0)
-
     def with_layer(self, index: int, **changes: Any) -> DenseArchitecture:
         """The architecture with fields of hidden layer `index` changed."""
         block, number = self.place(index)
@@ -207,7 +203,7 @@ class DenseArchitecture:
         """The architecture with the layers of every block."""
         return replace(self, blocks=tuple(map(tuple, blocks)))
 
-    def bare(self) -> DenseArchitecture:
+    def without_buds(self) -> DenseArchitecture:
         """The architecture without buds."""
         return replace(self, bud=0) if self.bud else self
 
@@ -257,59 +253,6 @@ class DenseArchitecture:
 Tree = ArrayTree
 """`block_<b>/layer_<j>` and `block_<b>/bud_<j>`: a kernel (3, 3, n_in, n_out) for every source
 (`input`, `layer_<i>`, `bud`); `head`: `kernel` (n_in, outputs) and `bias` (outputs,)."""
-
-
-class Masks(NamedTuple):
-    """What is in use, as data.
-
-    Attributes:
-      layers: for every hidden layer which channels are in use, bool `(capacity,)`.
-      buds: for every bud which channels are in use, bool `(bud,)`; `()` says that no bud is, which
-        is the rule and spares their backward pass.
-    """
-
-    layers: tuple[Any, ...]
-    buds: tuple[Any, ...] = ()
-
-    @property
-    def widths(self) -> tuple[int, ...]:
-        """Channels in use, a hidden layer each; for masks on the host."""
-        return tuple(int(np.sum(used)) for used in self.layers)
-
-    def used(self, architecture: DenseArchitecture) -> dict[str, Any]:
-        """The same by the names of features."""
-        found = used_units(architecture)
-        for feature in architecture.features:
-            if feature.role == "hidden":
-                found[feature.name] = self.layers[feature.index]
-            elif feature.role == "bud" and self.buds:
-                found[feature.name] = self.buds[feature.index]
-        return found
-
-    def of(self, source: Source) -> Any:
-        """Which channels of `source` are in use, bool `(channels,)`."""
-        if source.feature.role == "data":
-            return np.ones(source.feature.capacity, bool)
-        if source.feature.role == "hidden":
-            return self.layers[source.feature.index]
-        return (
-            self.buds[source.feature.index]
-            if self.buds
-            else np.zeros(source.feature.capacity, bool)
-        )
-
-    def columns(self, wire: Map) -> Any:
-        """Which channels that the map yields are in use, bool `(channels,)`."""
-        if wire.target.role == "outputs":
-            return np.ones(wire.target.capacity, bool)
-        if wire.target.role == "hidden":
-            return self.layers[wire.target.index]
-        return self.buds[wire.target.index] if self.buds else np.zeros(wire.target.capacity, bool)
-
-
-def initial_masks(architecture: DenseArchitecture) -> Masks:
-    """The first `width` channels of every layer in use, and no bud."""
-    return Masks(tuple(np.arange(h.capacity) < h.width for h in architecture.hidden))
 
 
 def initial_parameters(

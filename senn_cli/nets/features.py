@@ -210,7 +210,7 @@ class Architecture(Protocol):
         """The architecture without spare capacity."""
 
     def without_buds(self) -> Self:
-        """The architecture without layers that are proposals."""
+        """The architecture without buds, which no output depends on."""
 
     def with_layer(self, index: int, **changes: Any) -> Self:
         """The architecture with fields of hidden layer `index` changed."""
@@ -220,9 +220,6 @@ class Architecture(Protocol):
 
     def with_inserted(self, index: int, layer: Layer) -> Self:
         """The architecture with `layer` as hidden layer `index`, before the one that was there."""
-
-    def bare(self) -> Self:
-        """The architecture without buds, which no output depends on."""
 
     def to_json(self) -> dict[str, Any]:
         """A mapping of plain values, among them its `kind`."""
@@ -348,10 +345,10 @@ def trained(architecture: Architecture, units: Mapping[str, Any]) -> dict[str, d
 
 
 def without_buds(architecture: Architecture, params: Mapping[str, Mapping[str, Any]]) -> Any:
-    """The parameters that `architecture.bare()` has."""
+    """The parameters that `architecture.without_buds()` has."""
     return {
         part: {leaf: params[part][leaf] for leaf in leaves}
-        for part, leaves in leaf_shapes(architecture.bare()).items()
+        for part, leaves in leaf_shapes(architecture.without_buds()).items()
     }
 
 

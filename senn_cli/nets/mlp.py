@@ -130,10 +130,6 @@ class MlpArchitecture:
         """The architecture with `layer` within map `index`."""
         return replace(self, hidden=(*self.hidden[:index], layer, *self.hidden[index:]))
 
-    def bare(self) -> MlpArchitecture:
-        """The architecture itself: it has no buds."""
-        return self
-
     def to_json(self) -> dict[str, Any]:
         """A mapping of plain values, read back by `from_json`."""
         hidden = [

@@ -89,21 +89,3 @@ def compact(params: Mapping[str, Mapping[str, Any]], architecture: Architecture)
         }
         for part, leaves in params.items()
     }
-
-
-def without_buds(
-    params: Mapping[str, Mapping[str, Any]], architecture: Architecture
-) -> dict[str, dict[str, Any]]:
-    """The parameters that `architecture.without_buds()` has; of NumPy or JAX."""
-    dropped = {m.name for m in architecture.maps if m.target.role == "bud"}
-    read = {
-        (m.name, source.leaf)
-        for m in architecture.maps
-        for source in m.sources
-        if source.feature.role == "bud"
-    }
-    return {
-        part: {leaf: array for leaf, array in leaves.items() if (part, leaf) not in read}
-        for part, leaves in params.items()
-        if part not in dropped
-    }

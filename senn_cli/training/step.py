@@ -69,7 +69,7 @@ def take_one(
 
     Buds contribute nothing to the outputs: the network is computed without them.
     """
-    bare, params = shape.bare(), without_buds(shape, state.params)
+    bare, params = shape.without_buds(), without_buds(shape, state.params)
     units = used(shape, widths)
     push: Any = None
 

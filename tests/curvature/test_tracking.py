@@ -22,10 +22,10 @@ from senn_cli.curvature.tracking import (
     sizes,
 )
 from senn_cli.engine.arrays import Arrays
-from senn_cli.nets.densenet import DenseArchitecture, initial_masks, initial_parameters
+from senn_cli.nets.densenet import DenseArchitecture, initial_parameters
 from senn_cli.nets.features import map_named, standing
 from senn_cli.randomness import key_data
-from tests.densenets import architecture, convolved, run, sigma, unit_rows, used_rows
+from tests.densenets import architecture, convolved, initial_masks, run, sigma, unit_rows, used_rows
 
 NET = architecture((6, 6, 1), 3, [[(3, 4)], [(2, 4)]], bud=2, pool="mean2s2")
 PADDED = architecture((6, 6, 1), 3, [[(3, 6)], [(2, 5)]], bud=2, pool="mean2s2")

@@ -27,7 +27,6 @@ from senn_cli.growth.edits import (
 )
 from senn_cli.growth.insertion import floored, homogeneous
 from senn_cli.nets.architecture import CapacityRule, Layer
-from senn_cli.nets.densenet import initial_masks
 from senn_cli.nets.features import (
     hidden_feature,
     joined,
@@ -43,6 +42,7 @@ from senn_cli.nets.tables import compact
 from senn_cli.spec.growth import DepthSearchSpec
 from senn_cli.training.network import capacity_edits
 from tests import densenets, edited
+from tests.densenets import initial_masks
 from tests.edited import CASES, IDS, Tree, outputs, unread, weights
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -127,7 +127,7 @@ def test_capacity_is_invisible(make_shape: Any, make_edit: Any, seed: int) -> No
     after, new = edit_architecture(shape, edit), edit_parameters(params, shape, edit)
     assert after.widths == small.widths
     mine, theirs = compact(new, after), compact(narrow, small)
-    for m in after.bare().maps:
+    for m in after.without_buds().maps:
         for leaf, array in mine[m.name].items():
             if leaf != "bud":
                 np.testing.assert_array_equal(array, theirs[m.name][leaf], err_msg=m.name)
@@ -492,7 +492,7 @@ def test_what_does_not_fit_is_preceded_by_room() -> None:
         (NET, Reorder(0, (0, 1, 1, 3, 4)), "no order"),
         (NET, Reorder(0, (0, 1, 3, 2, 4)), "in front"),
         (NET, PromoteBud(0, 0, 0, capacity=1), "width"),
-        (NET.bare(), PromoteBud(0, 0, 0), "no bud"),
+        (NET.without_buds(), PromoteBud(0, 0, 0), "no bud"),
     ],
 )
 def test_impossible_edits_are_refused(shape: Any, edit: Edit, message: str) -> None:

@@ -23,12 +23,12 @@ from senn_cli.engine.objective import loss_and_gradient
 from senn_cli.growth.carry import carried
 from senn_cli.growth.edits import Edit, Enlarge, PromoteBud
 from senn_cli.growth.tracked_scores import TrackedScores, tracked_scores
-from senn_cli.nets.densenet import DenseArchitecture, initial_masks, initial_parameters
+from senn_cli.nets.densenet import DenseArchitecture, initial_parameters
 from senn_cli.nets.features import Map, joined, standing
 from senn_cli.nets.registry import outputs as outputs_of
 from senn_cli.randomness import key_data
 from senn_cli.training.network import TrainState
-from tests.densenets import architecture, random_parameters, unit_rows, used_rows
+from tests.densenets import architecture, initial_masks, random_parameters, unit_rows, used_rows
 
 NET = architecture((5, 5, 1), 2, [[(2, 3), (1, 2)], [(2, 3)]], bud=1)
 # No moving average: the inverses below are those of the moments as they are.

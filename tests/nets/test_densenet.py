@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from senn_cli.nets.densenet import DenseArchitecture, Masks, Pool, initial_masks, initial_parameters
+from senn_cli.nets.densenet import DenseArchitecture, Pool, initial_parameters
 from senn_cli.nets.densenet_flax import DenseNet, apply, pooled
 from senn_cli.nets.features import joined, map_named, split, trained, used_units
 from senn_cli.nets.registry import Shifts, Signals
@@ -20,10 +20,12 @@ from tests import densenets
 from tests.dense import close, double
 from tests.densenets import (
     POOLS,
+    Masks,
     Tree,
     architecture,
     architectures,
     cut,
+    initial_masks,
     random_parameters,
     reads,
     run,

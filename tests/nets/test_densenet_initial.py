@@ -2,11 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from senn_cli.nets.densenet import (
-    initial_masks,
-    initial_parameters,
-)
-from tests.densenets import architecture, cut, reads
+from senn_cli.nets.densenet import initial_parameters
+from tests.densenets import architecture, cut, initial_masks, reads
 
 NET = architecture((8, 8, 3), 5, [[(40, 40), (30, 30)], [(20, 20)]], bud=16)
 ROOMY = architecture((8, 8, 3), 5, [[(40, 48), (30, 37)], [(20, 60)]], bud=16)

@@ -8,10 +8,10 @@ import pytest
 
 from senn_cli.nets.architecture import Layer
 from senn_cli.nets.densenet import DenseArchitecture
-from senn_cli.nets.features import Architecture
+from senn_cli.nets.features import Architecture, without_buds
 from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.nets.registry import initial_parameters, outputs
-from senn_cli.nets.tables import compact, entries, map_rows, without_buds
+from senn_cli.nets.tables import compact, entries, map_rows
 
 MLP = MlpArchitecture(3, 2, (Layer(5, 8, "rational"), Layer(4, 4, "tanh")))
 BLOCKS = ((Layer(2, 5, "silu"), Layer(3, 3, "silu")), (Layer(1, 4, "silu"),))
@@ -84,7 +84,7 @@ def test_a_bud_is_not_in_use_but_there(architecture: Architecture) -> None:
 
 @every
 def test_parameters_without_buds_are_those_of_such_a_network(architecture: Architecture) -> None:
-    left = without_buds(initial_parameters(architecture, 0), architecture)
+    left = without_buds(architecture, initial_parameters(architecture, 0))
     wanted = initial_parameters(architecture.without_buds(), 0)
     assert {name: set(leaves) for name, leaves in left.items()} == {
         name: set(leaves) for name, leaves in wanted.items()

@@ -14,14 +14,14 @@ import pytest
 from senn_cli.curvature.tracked import Pair, Side, TrackSettings, TrackState
 from senn_cli.curvature.tracking import Tracked, Tracking, bud_rows
 from senn_cli.engine.objective import loss_and_gradient
-from senn_cli.nets.densenet import DenseArchitecture, initial_masks, initial_parameters
+from senn_cli.nets.densenet import DenseArchitecture, initial_parameters
 from senn_cli.nets.features import joined, standing, trained, used_units
 from senn_cli.nets.registry import apply
 from senn_cli.spec.optimizer import AdamSpec, SgdSpec
 from senn_cli.training.network import Network, TrainState, new_network
 from senn_cli.training.optimizer import Optimizer, make_optimizer
 from senn_cli.training.step import take_one
-from tests.densenets import architecture
+from tests.densenets import architecture, initial_masks
 
 NET = architecture((5, 5, 1), 3, [[(2, 4)], [(2, 3), (2, 2)]], bud=2)
 RATE = 0.1
