@@ -158,7 +158,7 @@ def test_what_is_no_run(tmp_path: Path) -> None:
         ("network.activation=silu", "network.activation"),
         ("optimizer={kind: sgd}", "optimizer.kind"),
         ("training.batch_size=10", "training.batch_size"),
-        ("network.capacity.growth=1", "network.capacity.growth"),
+        ("network.capacity.multiple=5", "network.capacity.multiple"),
     ],
 )
 def test_what_cannot_change_is_named(stopped: Path, override: str, keys: str) -> None:

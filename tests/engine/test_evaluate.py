@@ -6,9 +6,9 @@ import jax
 import numpy as np
 import pytest
 
-from senn_cli.engine import evaluate as module
 from senn_cli.engine.arrays import Arrays
 from senn_cli.engine.evaluate import make_evaluate
+from senn_cli.nets.registry import kind_of
 from tests.dense import network, outputs, padded, roomy, widths_of
 
 RNG = np.random.default_rng(0)
@@ -29,7 +29,7 @@ def evaluated(task: Any, data: Arrays, architecture: Any = ARCHITECTURE) -> tupl
 
 @pytest.mark.parametrize("n", [1, 3, 4, 5, 10])
 def test_every_example_counts_once(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BLOCK", 4)
+    monkeypatch.setattr(type(kind_of(ARCHITECTURE)), "block", 4)
     data = Arrays(X[:n], LABELS[:n], ZERO, ONE, ZERO, ONE)
     y = np.asarray(outputs(ARCHITECTURE, PARAMS, X[:n]), np.float64)
     log_p = y - np.log(np.exp(y).sum(axis=1, keepdims=True))
@@ -41,7 +41,7 @@ def test_every_example_counts_once(n: int, monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_mean_squared_error_is_in_the_units_of_the_targets(
     block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "BLOCK", block)
+    monkeypatch.setattr(type(kind_of(ARCHITECTURE)), "block", block)
     y = np.asarray(outputs(ARCHITECTURE, PARAMS, X), np.float64)
     loss = 0.5 * ((y - (VALUES - SHIFT) * SCALE) ** 2).sum(axis=1).mean()
     error = ((y / SCALE + SHIFT - VALUES) ** 2).mean()

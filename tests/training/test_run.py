@@ -206,7 +206,9 @@ def test_events_have_the_documented_fields(either: Watch) -> None:
         if event["accepted"]:
             wanted |= PLACE[event["edit"]] | {"loss_before", "loss_after"}
         assert event.keys() == wanted
-        assert all(c.keys() - {"weights"} == CANDIDATE for c in event["candidates"])
+        for candidate in event["candidates"]:
+            assert candidate.keys() - {"weights", "layer"} == CANDIDATE
+            assert candidate["kind"] == "depth" or isinstance(candidate["layer"], int)
         assert event["seconds"].keys() >= {"score"}
         assert all(w <= c for w, c in zip(event["hidden"], event["capacities"], strict=True))
     added = [event for event in events if event["edit"] == "add_neurons"]
