@@ -44,7 +44,7 @@ PLACE = {
     "add_neurons": {"layer", "neurons"},
     "insert_layer": {"map", "side", "neurons"},
     "prune_neurons": {"layer", "neuron"},
-    "enlarge_capacity": {"layer", "capacity"},
+    "enlarge_capacity": {"layer", "capacity", "site"},
 }
 CANDIDATE = CHOSEN | {"kind", "passes"}  # and weights, where few inputs are read
 SUMMARY = {
