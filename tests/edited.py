@@ -8,7 +8,7 @@ function of the numbers of its map, row and column.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,10 @@ def mlp(rng: Rng) -> MlpArchitecture:
     return MlpArchitecture(int(rng.integers(1, 5)), int(rng.integers(1, 4)), layers)
 
 
+def dormant_mlp(rng: Rng) -> MlpArchitecture:
+    return replace(mlp(rng), spare="dormant")
+
+
 def densenet(rng: Rng) -> DenseArchitecture:
     counts = rng.integers(1, 4, int(rng.integers(1, 3)))
     blocks = tuple(tuple(_layer(rng, "silu") for _ in range(count)) for count in counts)
@@ -76,16 +80,17 @@ def toy(rng: Rng) -> ToyArchitecture:
 
 
 def weights(rng: Rng, shape: Any, dtype: Any = np.float64) -> Tree:
-    """Parameters with signals of order one; zero where they read what is not in use."""
+    """Parameters with signals of order one; zero where they read what is spare."""
     if isinstance(shape, DenseArchitecture):
         return densenets.random_parameters(rng, shape, initial_masks(shape), dtype)
     used, params = used_units(shape), {}
     for m in shape.maps:
-        block = np.outer(row_mask(m, used), used[m.target.name])
+        columns = used[m.target.name] | (m.target.spare == "dormant")
+        block = np.outer(row_mask(m, used), columns)
         matrix = rng.standard_normal(m.size) / np.sqrt(m.rows_used) * block
         params[m.name] = split(m, matrix.astype(dtype))
         if m.target.coefficients is not None:
-            coefficients = rng.standard_normal((3, m.columns)) * used[m.target.name]
+            coefficients = rng.standard_normal((3, m.columns)) * columns
             params[m.target.coefficients] = {"coefficients": coefficients.astype(dtype)}
     return params
 
@@ -178,6 +183,7 @@ Maker = Callable[[Rng, Any], Edit]
 BOTH: tuple[Maker, ...] = (add, halve, remove, enlarge, reorder)
 CASES: list[tuple[Callable[[Rng], Any], Maker]] = [
     *((kind, make) for kind in (mlp, toy) for make in (*BOTH, insert)),
+    *((dormant_mlp, make) for make in (*BOTH, activate, redraw)),
     *((densenet, make) for make in (*BOTH, activate, redraw, promote)),
 ]
 """Every kind with every edit that it knows."""

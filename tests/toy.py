@@ -28,6 +28,7 @@ from senn_cli.nets.draws import draw_units
 from senn_cli.nets.features import ArrayTree, Feature, Map, Source, split, used_units
 from senn_cli.nets.graph import written
 from senn_cli.nets.registry import Graph, Kind, Parameters, Shifts, Signals, Used, register
+from senn_cli.nets.silenced import silenced
 from senn_cli.spec import Spec
 from senn_cli.spec.base import Listed, Model, Width
 from senn_cli.spec.spec import register_network
@@ -51,6 +52,7 @@ class ToyArchitecture:
     outputs: int
     hidden: tuple[Layer, ...]
     kind: str = "toy"
+    spare: Literal["empty", "dormant"] = "empty"
 
     @property
     def blocks(self) -> tuple[tuple[Layer, ...], ...]:
@@ -78,6 +80,7 @@ class ToyArchitecture:
                 layer.width,
                 layer.capacity,
                 layer.activation,
+                self.spare,
                 site=name,
                 coefficients=f"{name}_bend" if layer.activation == "rational" else None,
             )
@@ -129,6 +132,7 @@ class ToyArchitecture:
             "inputs": self.inputs,
             "outputs": self.outputs,
             "hidden": hidden,
+            "spare": self.spare,
         }
 
 
@@ -140,14 +144,16 @@ class Toy(Kind[ToyArchitecture]):
 
     def from_json(self, value: Mapping[str, Any]) -> ToyArchitecture:
         layers = tuple(Layer(**layer) for layer in value["hidden"])
-        return ToyArchitecture(value["inputs"], value["outputs"], layers)
+        sizes = value["inputs"], value["outputs"]
+        return ToyArchitecture(*sizes, layers, spare=value["spare"])
 
     def start(
         self, spec: Spec, example: tuple[int, ...], outputs: int, platform: str
     ) -> ToyArchitecture:
         section = cast(ToySpec, spec.network)
         layers = tuple(Layer(width, width + section.room, "rational") for width in section.hidden)
-        return ToyArchitecture(math.prod(example), outputs, layers)
+        spare: Any = "dormant" if spec.proposals == "dormant" else "empty"
+        return ToyArchitecture(math.prod(example), outputs, layers, spare=spare)
 
     def section(self, architecture: ToyArchitecture) -> dict[str, Any]:
         return {"hidden": architecture.widths}
@@ -159,7 +165,8 @@ class Toy(Kind[ToyArchitecture]):
         params: ArrayTree = {}
         used = used_units(architecture)
         for m in architecture.maps:
-            width, spare = m.target.width, m.columns - m.target.width
+            width = m.columns if m.target.spare == "dormant" else m.target.width
+            spare = m.columns - width
             drawn = draw_units(m, used, range(width), seed, "initial", 0)
             params[m.name] = split(m, np.pad(drawn.weights, ((0, 0), (0, spare))))
             if m.target.coefficients is not None and drawn.coefficients is not None:
@@ -181,13 +188,15 @@ class Toy(Kind[ToyArchitecture]):
         values, inputs, preactivations = {"data": x}, {}, {}
         for m in shape.maps:
             read = jnp.concatenate([values[s.feature.name] for s in m.sources], axis=1)
-            kernel = jnp.concatenate([params[m.name][s.leaf] for s in m.sources])
+            kernel = jnp.concatenate(
+                [silenced(params[m.name][s.leaf], used[s.feature.name]) for s in m.sources]
+            )
             z = read @ kernel + params[m.name]["bias"] + shifts.pre.get(m.name, 0.0)
             inputs[m.name], preactivations[m.name], target = read, z, m.target
             if target.activation is not None:
                 own = params.get(target.coefficients or "", {}).get("coefficients")
                 z = activate(target.activation, z, own) + shifts.post.get(target.name, 0.0)
-                z = jnp.where(used[target.name], z, 0.0)
+                z = z if target.spare == "dormant" else jnp.where(used[target.name], z, 0.0)
             values[target.name] = z
         return Signals(values["classes"], inputs, preactivations)
 

@@ -7,14 +7,12 @@ from senn_cli.engine.metric import Metric
 from senn_cli.engine.objective import Task
 from senn_cli.engine.programs import Ledger
 from senn_cli.growth.compiled import Compiled
-from senn_cli.growth.dormant_mlp import DormantNeurons
 from senn_cli.growth.fields import Fields
 from senn_cli.growth.policies.dormant import DormantGrowth
 from senn_cli.growth.policies.none import NoGrowth
 from senn_cli.growth.policies.search import SearchGrowth
 from senn_cli.growth.policy import Policy
 from senn_cli.growth.settings import settings_of
-from senn_cli.growth.standing import StandingSettings
 from senn_cli.spec import Spec
 from senn_cli.spec.expansion import SearchSpec
 
@@ -34,13 +32,10 @@ def make_policy(
     if growth is None:
         return NoGrowth()
     settings = settings_of(spec)
+    if not isinstance(growth, SearchSpec):
+        assert tracking is not None and tracking.slow is not None
+        return DormantGrowth(settings, tracking, ledger)
     compiled = Compiled(
         ledger, task, metric, damping_a=INPUT_DAMPING, damping_s=growth.score_damping
     )
-    if isinstance(growth, SearchSpec):
-        return SearchGrowth(settings, compiled, Fields(ledger, task, metric, compiled.shares))
-    if tracking is not None and tracking.slow is not None:
-        return DormantGrowth(settings, tracking, ledger)
-    options = growth.dormant
-    dormant = StandingSettings(options.neurons, options.activate, options.prune, options.redraw)
-    return DormantNeurons(settings, dormant, compiled)
+    return SearchGrowth(settings, compiled, Fields(ledger, task, metric, compiled.shares))

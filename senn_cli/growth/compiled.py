@@ -65,8 +65,7 @@ class Compiled:
     `search_depth(key, v, residual, active, settings) -> Neurons`;
     `score_width(target, u, neurons, activation) -> Gains`;
     `score_depth(target, v, layers, active) -> Gains`;
-    `append(a, u, neuron, column, activation) -> (a with the neuron's activations, E[a a^T])`;
-    `activations(u, neurons, activation) -> (N, P)`.
+    `append(a, u, neuron, column, activation) -> (a with the neuron's activations, E[a a^T])`.
 
     Attributes:
       shares: the damping.
@@ -110,7 +109,6 @@ class Compiled:
         self.search_depth = Program("search_depth", _search_depth, ledger, static=(4,))
         self.score_width = Program("score_width", _score_width, ledger, static=(3,))
         self.score_depth = Program("score_depth", _score_depth, ledger)
-        self.activations = Program("activations", _activations, ledger, static=(2,))
         self.append = Program("append", _append, ledger, static=(4,))
 
 

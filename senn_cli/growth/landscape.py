@@ -69,11 +69,12 @@ def make_landscape(
         units = used(shape, widths)
         seen = observe(shape, params, units, x, y, task, metric)
         first, m = shape.maps[:2]
+        mask = row_mask(m, units)
         target = prepare(
-            input_rows(m, seen.reads[m.name]),
+            jnp.where(mask, input_rows(m, seen.reads[m.name]), 0.0),
             seen.told[m.name],
             seen.s[m.name],
-            active_in=jnp.sum(row_mask(m, units)),
+            active_in=jnp.sum(mask),
             active_out=jnp.sum(units[m.target.name]),
             share_a=damping_a,
             share_s=damping_s,

@@ -35,7 +35,6 @@ class Reader:
         a score follows from it.
       s: S without damping, `(m, m)`.
       gradient: dW = E[a g^T], `(rows, m)`.
-      halves: dW over the first and over the second half of the sample, `(2, rows, m)`.
       kernel: W over the rows in use, `(used, m)`.
       count: N.
       shares: the damping.
@@ -45,7 +44,6 @@ class Reader:
     weighted: np.ndarray
     s: np.ndarray
     gradient: np.ndarray
-    halves: np.ndarray
     kernel: np.ndarray
     count: int
     shares: Shares
@@ -121,24 +119,7 @@ class Reader:
             self,
             s=self.s[np.ix_(order, order)],
             gradient=self.gradient[:, order],
-            halves=self.halves[:, :, order],
             kernel=self.kernel[:, order],
-        )
-
-    def with_proposal(self, proposal: int) -> Reader:
-        """The map with a proposal in use, its weights 0: the last neuron in use from now on."""
-        rows = np.arange(self.used, len(self.a))
-        order = [np.arange(self.used), rows[proposal : proposal + 1], np.delete(rows, proposal)]
-        return self._rows(np.concatenate(order), np.pad(self.kernel, ((0, 1), (0, 0))))
-
-    def with_output(self) -> Reader:
-        """The map feeding one more neuron, which nothing reads yet."""
-        return replace(
-            self,
-            s=np.pad(self.s, (0, 1)),
-            gradient=np.pad(self.gradient, ((0, 0), (0, 1))),
-            halves=np.pad(self.halves, ((0, 0), (0, 0), (0, 1))),
-            kernel=np.pad(self.kernel, ((0, 0), (0, 1))),
         )
 
     def _rows(self, order: np.ndarray, kernel: np.ndarray) -> Reader:
@@ -148,7 +129,6 @@ class Reader:
             a=self.a[both],
             weighted=self.weighted[both],
             gradient=self.gradient[order],
-            halves=self.halves[:, order],
             kernel=kernel,
         )
 
@@ -172,15 +152,11 @@ def make_reader(
     solved = _inverse(kept, shares.a * float(np.trace(kept)) / used) @ gradient[:used]
     residual = g - a[:, :used] @ solved
     lengths = np.sum(residual @ _s_inverse(s, shares) * residual, axis=1)
-    half = n // 2
-    first = a[:half].T @ g[:half]
-    halves = np.stack([first / max(half, 1), (n * gradient - first) / (n - half)])
     return Reader(
         a=moment,
         weighted=(a * lengths[:, None]).T @ a / n,
         s=s,
         gradient=gradient,
-        halves=halves,
         kernel=np.asarray(kernel, np.float64),
         count=n,
         shares=shares,

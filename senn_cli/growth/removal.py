@@ -48,15 +48,12 @@ class Bar:
       noise: a neuron goes only if its cost would be low enough with this many times the bias of the
         sample on top, as an addition has to rise above that: what looks cheap may be chance.
       bias_removed: whether the upward bias of the sample is taken off the cost.
-      other_eta: None where a cost is compared with the score of its map alone, else the score of
-        the maps that are not among the readers: the sum over all maps counts, without bias too.
     """
 
     threshold: float
     stop: float
     noise: float
     bias_removed: bool
-    other_eta: float | None = None
 
 
 def prunings(
@@ -91,9 +88,7 @@ def prunings(
         mask = np.ones(now[layer].used - 1, bool) if open_to is None else open_to[layer]
         while np.any(mask) and now[layer].used - 1 > settings.min_width:
             reader = now[layer]
-            chosen, neuron = _cheapest(
-                bar, site, removals(reader), mask, _elsewhere(bar, now, layer)
-            )
+            chosen, neuron = _cheapest(bar, site, removals(reader), mask)
             if chosen.passes or len(decisions) == settings.per_round:
                 break
             combination = _compensation(reader, neuron)
@@ -131,26 +126,15 @@ def swapped_out(values: np.ndarray, neuron: int) -> np.ndarray:
     return result[:-1]
 
 
-def _elsewhere(bar: Bar, readers: Sequence[Reader], layer: int) -> float:
-    """The score of other maps that counts beside that of the map which reads `layer`."""
-    if bar.other_eta is None:
-        return 0.0
-    others = sum(r.eta for i, r in enumerate(readers) if i != layer)
-    biases = sum(r.eta_bias for r in readers) if bar.bias_removed else 0.0
-    return bar.other_eta + others - biases
-
-
-def _cheapest(
-    bar: Bar, site: Site, found: Removals, mask: np.ndarray, elsewhere: float
-) -> tuple[Candidate, int]:
+def _cheapest(bar: Bar, site: Site, found: Removals, mask: np.ndarray) -> tuple[Candidate, int]:
     """The neuron of a layer that is the first to go; it `passes` where it is to stay."""
     value = found.cost - found.bias if bar.bias_removed else found.cost
     value = np.where(mask & np.isfinite(value), value, np.inf)
-    limit = np.maximum(bar.threshold * (found.eta + elsewhere), bar.stop)
+    limit = np.maximum(bar.threshold * found.eta, bar.stop)
     surely = value + bar.noise * found.bias
     goes = surely <= limit
     neuron = int(np.argmin(np.where(goes, value, np.inf) if np.any(goes) else value))
-    cost, eta = float(value[neuron]), float(found.eta[neuron]) + elsewhere
+    cost, eta = float(value[neuron]), float(found.eta[neuron])
     ratio = cost / eta if eta > 0 else (np.inf if cost > 0 else 0.0)
     candidate = Candidate(
         site=site,

@@ -164,8 +164,6 @@ def settings_of(spec: Spec) -> Settings:
         threshold=growth.threshold,
         stop=growth.stop,
         noise=growth.noise,
-        samples=growth.samples,
-        bias_removed=growth.bias_removed,
         max_hidden=growth.max_hidden,
         max_parameters=growth.max_parameters,
         per_round=growth.width.per_round,
@@ -180,6 +178,8 @@ def settings_of(spec: Spec) -> Settings:
     if isinstance(growth, SearchSpec):
         return replace(
             found,
+            samples=growth.samples,
+            bias_removed=growth.bias_removed,
             price=growth.price,
             held_out=growth.score_on == "held_out",
             width=_width(growth.width),

@@ -20,16 +20,9 @@ from senn_cli.nets.activation import activate
 from senn_cli.nets.densenet import DenseArchitecture, Pool
 from senn_cli.nets.features import Map
 from senn_cli.nets.registry import Parameters, Shifts, Signals, Used
+from senn_cli.nets.silenced import silenced
 
 LAYOUT = ("NHWC", "HWIO", "NHWC")
-
-
-def silenced(kernel: jax.Array, used: jax.Array | np.ndarray) -> jax.Array:
-    """`kernel` (..., n_in, n_out) with rows not in `used` (n_in,) read as zero.
-
-    Their gradient is what it would be at a weight of zero, not zero as behind a mask.
-    """
-    return kernel - jax.lax.stop_gradient(jnp.where(used[:, None], 0.0, kernel))
 
 
 def pooled(pool: Pool, x: jax.Array) -> jax.Array:

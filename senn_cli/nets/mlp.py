@@ -1,6 +1,7 @@
 """Fully connected networks: the architecture as plain, hashable data, and initial weights.
 
-Initial weights are a function of the seed and of the widths in use, never of the capacity. No JAX.
+Initial weights are a function of the seed and of the widths in use, never of the capacity. Neurons
+that are not in use are empty, or dormant proposals of drawn input weights. No JAX.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
 from senn_cli.nets.architecture import Activation, CapacityRule, Layer
-from senn_cli.nets.features import ArrayTree, Feature, Map, Source
+from senn_cli.nets.draws import draw_units
+from senn_cli.nets.features import ArrayTree, Feature, Map, Source, joined, split, used_units
 from senn_cli.nets.graph import written
 from senn_cli.nets.registry import Graph, Kind, Parameters, Shifts, Signals, Used, register
 from senn_cli.randomness import numpy_generator
@@ -36,12 +38,20 @@ class MlpArchitecture:
 
     Map `l` (a linear map with bias) reads layer `l - 1` (map 0 the inputs) and feeds hidden layer
     `l`; the last map feeds the outputs. Hidden layers are counted from 0.
+
+    Attributes:
+      spare: what neurons that are not in use are; see `features.Feature`.
     """
 
     inputs: int
     outputs: int
     hidden: tuple[Layer, ...] = ()
     kind: str = "mlp"
+    spare: Literal["empty", "dormant"] = "empty"
+
+    def __post_init__(self) -> None:
+        if self.spare not in ("empty", "dormant"):
+            raise ValueError(f"spare neurons are empty or dormant, got {self.spare!r}")
 
     @property
     def blocks(self) -> tuple[tuple[Layer, ...], ...]:
@@ -71,6 +81,7 @@ class MlpArchitecture:
                 width=h.width,
                 capacity=h.capacity,
                 activation=h.activation,
+                spare=self.spare,
                 site=f"layer {index}",
                 coefficients=coefficients,
             )
@@ -141,6 +152,7 @@ class MlpArchitecture:
             "inputs": self.inputs,
             "outputs": self.outputs,
             "hidden": hidden,
+            **({} if self.spare == "empty" else {"spare": self.spare}),
         }
 
     @classmethod
@@ -150,7 +162,8 @@ class MlpArchitecture:
             hidden = tuple(Layer(**layer) for layer in value["hidden"])
         except TypeError as error:
             raise ValueError(f"not a hidden layer: {error}") from error
-        return cls(int(value["inputs"]), int(value["outputs"]), hidden, str(value["kind"]))
+        sizes = int(value["inputs"]), int(value["outputs"])
+        return cls(*sizes, hidden, str(value["kind"]), value.get("spare", "empty"))
 
 
 def draw_neurons(
@@ -172,7 +185,10 @@ def draw_neurons(
 
 
 def initial_parameters(architecture: MlpArchitecture, seed: int) -> ArrayTree:
-    """Parameters of `architecture` at its capacity; whatever is not in use is zero."""
+    """Parameters of `architecture` at its capacity.
+
+    Whatever is not in use is zero, but for the input weights of dormant neurons.
+    """
     rng = numpy_generator(seed, "initial", 0)
     params: ArrayTree = {}
     for index in range(len(architecture.maps)):
@@ -186,6 +202,16 @@ def initial_parameters(architecture: MlpArchitecture, seed: int) -> ArrayTree:
         if coefficients is not None:
             padded = np.pad(coefficients, ((0, 0), room[1]))
             params[f"activation_{index}"] = {"coefficients": padded}
+    for m in architecture.maps if architecture.spare == "dormant" else ():
+        width = m.target.width
+        spare = range(width, m.columns)
+        drawn = draw_units(m, used_units(architecture), spare, seed, "initial", 0)
+        matrix = joined(m, params[m.name])
+        params[m.name] = split(m, np.concatenate([matrix[:, :width], drawn.weights], axis=1))
+        if drawn.coefficients is not None and m.target.coefficients is not None:
+            kept = params[m.target.coefficients]["coefficients"][:, :width]
+            both = np.concatenate([kept, drawn.coefficients], axis=1)
+            params[m.target.coefficients] = {"coefficients": both}
     return params
 
 
@@ -203,13 +229,17 @@ class Mlp(Kind[MlpArchitecture]):
     ) -> MlpArchitecture:
         """As of `Kind`."""
         network = cast("NetworkSpec", spec.network)
-        rule = self.capacity_rule(spec, platform)
-        capacities = network.capacity.initial or [rule.room(width) for width in network.hidden]
+        rule, growth = self.capacity_rule(spec, platform), spec.growth
+        spare: Literal["empty", "dormant"] = "empty"
+        more = 0
+        if growth is not None and growth.proposals == "dormant":
+            spare, more = "dormant", growth.dormant.neurons if growth.width.enabled else 0
+        capacities = network.capacity.initial or [rule.room(n + more) for n in network.hidden]
         layers = tuple(
             Layer(width, capacity, network.activation)
             for width, capacity in zip(network.hidden, capacities, strict=True)
         )
-        return MlpArchitecture(math.prod(example), outputs, layers)
+        return MlpArchitecture(math.prod(example), outputs, layers, spare=spare)
 
     def section(self, architecture: MlpArchitecture) -> dict[str, Any]:
         """As of `Kind`; a section knows one activation, which is the first layer's."""

@@ -1,4 +1,7 @@
-"""The fully connected network as a Flax module that also shows its inner signals."""
+"""The fully connected network as a Flax module that also shows its inner signals.
+
+Dormant neurons are computed and read by weights of zero, as a DenseNet's channels (densenet_flax).
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,14 @@ from typing import Any
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.typing import DTypeLike
 
 from senn_cli.nets.activation import activate
 from senn_cli.nets.architecture import Activation
 from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.nets.registry import Parameters, Shifts, Signals, Used
+from senn_cli.nets.silenced import silenced
 
 
 class LinearMap(nn.Module):
@@ -21,9 +26,10 @@ class LinearMap(nn.Module):
     features: int
 
     @nn.compact
-    def __call__(self, x: jax.Array) -> jax.Array:
-        """Maps `(N, n_in)` to `(N, features)`."""
+    def __call__(self, x: jax.Array, read: jax.Array | np.ndarray | None) -> jax.Array:
+        """Maps `(N, n_in)` to `(N, features)`; rows of W not in `read` (n_in,) count as zero."""
         kernel = self.param("kernel", nn.initializers.lecun_normal(), (x.shape[-1], self.features))
+        kernel = kernel if read is None else silenced(kernel, read)
         return x @ kernel + self.param("bias", nn.initializers.zeros, (self.features,))
 
 
@@ -57,7 +63,9 @@ class MLP(nn.Module):
         inputs, preactivations = {}, {}
         for index, m in enumerate(self.shape.maps):
             inputs[m.name] = x
-            x = LinearMap(m.columns, name=m.name)(x)
+            (source,) = m.sources
+            dormant = source.feature.spare == "dormant"
+            x = LinearMap(m.columns, name=m.name)(x, used[source.feature.name] if dormant else None)
             if m.name in shifts.pre:
                 x = x + shifts.pre[m.name]
             preactivations[m.name] = x
@@ -66,8 +74,8 @@ class MLP(nn.Module):
                 h = Neurons(feature.activation, name=f"activation_{index}")(x)
                 if feature.name in shifts.post:
                     h = h + shifts.post[feature.name]
-                # `where` rather than a product: an unused neuron must not even pass on a NaN.
-                x = jnp.where(used[feature.name], h, 0.0)
+                # `where` rather than a product: an empty neuron must not even pass on a NaN.
+                x = h if feature.spare == "dormant" else jnp.where(used[feature.name], h, 0.0)
         return Signals(x, inputs, preactivations)
 
 

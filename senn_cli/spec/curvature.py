@@ -6,13 +6,13 @@ from pydantic import Field
 
 from senn_cli.spec.base import Count, Fraction, Integral, Model, Positive, Width
 from senn_cli.spec.duration import Duration, DurationField
-from senn_cli.spec.under import under
+from senn_cli.spec.under import Under, under
 
 _Few = Annotated[int, Field(ge=1, le=4096), Integral]
 
 
 class CurvatureSpec(Model):
-    """How a densenet's curvature is tracked: for scores, and for the natural gradient."""
+    """How curvature is tracked beside the steps: for scores, and a densenet's natural gradient."""
 
     every: DurationField = Field(
         default=Duration(steps=10), description="Time between two looks at a batch."
@@ -36,7 +36,7 @@ class CurvatureSpec(Model):
     samples: Width | None = Field(
         default=None, description="Training examples looked at each time; null for a batch."
     )
-    stride: _Few = Field(
+    stride: Annotated[_Few, Under(("network.kind", ("densenet",)))] = Field(
         default=2,
         description="One position of an image in stride^2 counts for the input factors, on a grid "
         "at a random offset; 1 takes all of them.",

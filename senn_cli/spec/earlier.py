@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from senn_cli.spec.checks import Found
-from senn_cli.spec.nodes import Node, locate
+from senn_cli.spec.nodes import Node, locate, plain
 
 FORMAT = 2
 """Of resolved specs: 1 had all options and no word of it, 2 has those that are read."""
@@ -24,6 +24,20 @@ HEADER = f"# A spec as senn resolved it, format {FORMAT}: everything that has an
 _GIVES_WAY_TO = ("expansion.policy",)
 # What a section of another kind shares with the old one, such as a learning rate, is for the old.
 _KINDS = ("data.source", "network.kind", "optimizer.kind")
+
+
+_OF_SAMPLES = ("samples", "bias_removed", "score_damping")
+
+
+def without_samples(root: Node) -> Node:
+    """A resolved spec without the options of standing proposals that were scored on samples.
+
+    An mlp's were once. The networks of such runs are read; `resume` refuses to go on with them.
+    """
+    expansion = plain(root).get("expansion")
+    if not isinstance(expansion, dict) or expansion.get("proposals") != "dormant":
+        return root
+    return dropped(root, [("expansion", name) for name in _OF_SAMPLES])
 
 
 def is_old(file: Path, text: str) -> bool:

@@ -24,7 +24,6 @@ from senn_cli.spec.growth import (
     WidthSpec,
 )
 from senn_cli.spec.suggest import closest
-from senn_cli.spec.under import Under
 
 POLICIES = MappingProxyType(
     {
@@ -37,8 +36,6 @@ POLICIES = MappingProxyType(
 
 PROPOSALS = ("search", "dormant")
 """Where proposals can come from."""
-
-_MLP = Under(("network.kind", ("mlp",)))
 
 
 def _one_of(value: Any, names: Any) -> Any:
@@ -165,15 +162,6 @@ class StandingSpec(_Growing):
     )
     every: DurationField = Field(
         default=Duration(steps=20), description="Time between two rounds, in steps or epochs."
-    )
-    samples: Annotated[Count, _MLP] = Field(
-        default=8192, description="Training examples that a round's scores are computed from."
-    )
-    bias_removed: Annotated[bool, _MLP] = Field(
-        default=True, description="Remove the upward bias of a score from a small sample."
-    )
-    score_damping: Annotated[Positive, _MLP] = Field(
-        default=1e-3, description="Damping of the curvature in scores."
     )
     width: Annotated[WidthSpec, ON_OFF] = Field(
         default=WidthSpec(), description="Adding neurons; `false` switches it off."

@@ -166,12 +166,12 @@ class DormantSpec(Model):
         description="A bud becomes a layer where its neurons' mean score passes this many times "
         "the threshold.",
     )
-    slow: Annotated[Annotated[float, Field(gt=0, le=1)], Under(("network.kind", ("densenet",)))] = (
-        Field(
-            default=1e-3,
-            description="Rate a step of the moving average of gradients that scores are made of.",
-        )
+    slow: Annotated[float, Field(gt=0, le=1)] = Field(
+        default=1e-3,
+        description="Rate a step of the moving average of gradients that scores are made of.",
     )
     neurons: Annotated[Width, Under(("network.kind", ("mlp",)))] = Field(
-        default=64, description="Standing proposals for every layer of an mlp."
+        default=64,
+        description="Standing proposals for every layer of an mlp at the start, where "
+        "network.capacity.initial does not say how much room there is.",
     )

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from senn_cli.errors import SpecError
 from senn_cli.spec.checks import Found
 from senn_cli.spec.describe import describe, printable
-from senn_cli.spec.earlier import dropped, gives_way, is_old, is_resolved
+from senn_cli.spec.earlier import dropped, gives_way, is_old, is_resolved, without_samples
 from senn_cli.spec.errors import Fault, InvalidSpecError, explain
 from senn_cli.spec.nodes import Node, YamlFault, locate, plain
 from senn_cli.spec.overrides import apply_overrides
@@ -51,6 +51,8 @@ def load_spec(
     root, found, name = _document(text, str(path))
     base = Path(os.path.abspath(file)).parent
     forgiven = {"old": is_old(file, text), "resolved": is_resolved(text)}
+    if any(forgiven.values()):
+        root = without_samples(root)
     return _checked(root, found, name, base, overrides, also, **forgiven)
 
 

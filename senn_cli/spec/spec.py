@@ -86,11 +86,14 @@ class Spec(Model):
     )
     curvature: Annotated[
         CurvatureSpec,
-        Under(("network.kind", ("densenet",))),
+        Under(("network.kind", ("densenet",)), ("expansion.proposals", ("dormant",))),
         Under(("expansion.policy", ("senn", "random")), ("optimizer.kind", ("natural_gradient",))),
+        # The steps of an mlp under kfac see the curvature themselves.
+        Under(("network.kind", ("densenet",)), ("optimizer.solver", (None, "cg"))),
     ] = Field(
         default=CurvatureSpec(),
-        description="The curvature of a densenet, tracked beside the steps of training.",
+        description="Curvature that is tracked beside the steps of training: of a densenet, and "
+        "of an mlp for dormant proposals.",
     )
     expansion: ExpansionField = Field(
         default=SearchSpec(), description="Growth of the network: when, where and by what."

@@ -77,7 +77,7 @@ def assemble(
         compute_dtype=jnp.bfloat16 if compute == "bfloat16" else None,
         precision="tensorfloat32" if compute == "tf32" else None,
     )
-    if kind.tracked:
+    if kind.tracked or spec.proposals == "dormant":
         optimizer = with_tracking(spec, optimizer, batch, n // batch)
     if network is None:
         architecture = kind.start(spec, dataset.train.x.shape[1:], dataset.outputs, platform)
@@ -97,7 +97,7 @@ def assemble(
         dataset.task, optimizer, batch, augmented, ledger, one_by_one=kind.one_by_one
     )
     needs_spectrum = dataset.inputs <= LARGEST_SPECTRUM and (
-        optimizer.fixed_input_factor or (spec.grows and not kind.tracked)
+        optimizer.fixed_input_factor or (spec.proposals == "search" and not kind.tracked)
     )
     policy = make_policy(spec, dataset.task, optimizer.metric, ledger, optimizer.tracking)
     track = None
@@ -128,14 +128,25 @@ def assemble(
 
 
 def looks(spec: Spec) -> bool:
-    """Whether a run looks at the curvature beside its steps: where anything needs it."""
+    """Whether a run looks at the curvature beside its steps: where they do not see it themselves.
+
+    Where a kind has looks, everything that needs the curvature takes it from them; elsewhere
+    standing proposals do, unless the natural gradient's factors are there already.
+    """
     natural = isinstance(spec.optimizer, NaturalGradientSpec)
-    return kind_named(spec.network.kind).tracked and (natural or spec.grows)
+    if kind_named(spec.network.kind).tracked:
+        return natural or spec.grows
+    kfac = isinstance(spec.optimizer, NaturalGradientSpec) and spec.optimizer.solver == "kfac"
+    return spec.proposals == "dormant" and not kfac
 
 
 def with_tracking(spec: Spec, optimizer: Optimizer, batch: int, per_epoch: int) -> Optimizer:
     """The optimizer where curvature is tracked, if anything needs it."""
     section, natural = spec.curvature, isinstance(spec.optimizer, NaturalGradientSpec)
+    slow = spec.expansion.dormant.slow if isinstance(spec.expansion, StandingSpec) else None
+    tracked = kind_named(spec.network.kind).tracked
+    if not tracked and optimizer.tracking is not None:
+        return replace(optimizer, tracking=replace(optimizer.tracking, slow=slow))
     optimizer = replace(optimizer, fixed_input_factor=False)
     if not looks(spec):
         return optimizer
@@ -154,9 +165,10 @@ def with_tracking(spec: Spec, optimizer: Optimizer, batch: int, per_epoch: int) 
         samples=batch if section.samples is None else section.samples,
         stride=section.stride,
         vectors=section.vectors,
-        slow=spec.expansion.dormant.slow if isinstance(spec.expansion, StandingSpec) else None,
+        slow=slow,
     )
-    return replace(optimizer, tracking=tracking, solver=settings if natural else None)
+    solver = settings if natural and tracked else optimizer.solver
+    return replace(optimizer, tracking=tracking, solver=solver)
 
 
 def make_timetable(spec: Spec, per_epoch: int, stop: Duration | None = None) -> Timetable:

@@ -63,7 +63,11 @@ def machine_memory() -> int | None:
 
 
 def looks(architecture: Architecture) -> bool:
-    """Whether curvature is averaged by looks beside the steps: where there are convolutions."""
+    """Whether growth is by curvature that is tracked: of convolutions, or dormant units."""
+    return _convolves(architecture) or any(f.spare == "dormant" for f in architecture.features)
+
+
+def _convolves(architecture: Architecture) -> bool:
     return any(m.window for m in architecture.maps)
 
 
@@ -100,9 +104,9 @@ def _samples(spec: Spec, architecture: Architecture, batch: int, examples: int) 
 
     What every map reads (twice, once with room) and yields, each with the constant, and is told.
     """
-    if spec.growth is None:
+    if not isinstance(spec.growth, SearchSpec):
         return 0
-    halved = isinstance(spec.growth, SearchSpec) and spec.growth.score_on == "held_out"
+    halved = spec.growth.score_on == "held_out"
     most = examples // 2 if halved else examples
     one = sum(2 * m.rows + (1 + m.columns) + m.columns for m in architecture.maps)
     return 2 * min(spec.growth.samples, most) * one
@@ -118,7 +122,8 @@ def _look(spec: Spec, architecture: Architecture, batch: int, examples: int) -> 
     stride = spec.curvature.stride
     passes = sum(_signals(m) + m.positions * m.columns for m in architecture.maps)
     maps = standing(architecture)
-    patches = max(math.ceil(m.positions / stride**2) * m.rows for m in maps if m.window)
+    of_maps = (math.ceil(m.positions / stride**2) * m.rows for m in maps if m.window)
+    patches = max(of_maps, default=0)
     kept = sum(2 * (m.rows**2 + m.columns**2 + m.rows * m.columns) for m in maps)
     return samples * (passes + patches) + kept
 
@@ -145,9 +150,9 @@ def _curvature(spec: Spec, architecture: Architecture) -> int:
         numbers += sum(2 * f.own**2 * f.capacity for f in architecture.features)
     if growing:
         numbers += sum(2 * m.rows * m.columns for m in maps)
-    if looks(architecture) or architecture.inputs > LARGEST_SPECTRUM:
+    if _convolves(architecture) or architecture.inputs > LARGEST_SPECTRUM:
         return numbers
-    if spec.grows or (natural is not None and kfac and natural.fixed_input_factor):
+    if spec.proposals == "search" or (natural is not None and kfac and natural.fixed_input_factor):
         n = 1 + architecture.inputs
         numbers += 2 * n * n + n  # the matrix, its eigenvectors and eigenvalues
     return numbers

@@ -43,12 +43,13 @@ class Recorder(Observer):
         self.record, self.folder, self.trainer = spec.record, directory / FOLDER, trainer
         scores = spec.growth if spec.growth is not None else SearchSpec()  # that would decide
         self.threshold, self.stop = scores.threshold, scores.stop
+        sampled = scores if isinstance(scores, SearchSpec) else SearchSpec()
         self.directory = RunDirectory(directory)
         metric = trainer.optimizer.metric
         task = trainer.dataset.task
         self._landscape = Program(
             "landscape",
-            make_landscape(task, metric, damping_a=INPUT_DAMPING, damping_s=scores.score_damping),
+            make_landscape(task, metric, damping_a=INPUT_DAMPING, damping_s=sampled.score_damping),
             trainer.ledger,
             static=(0,),
         )

@@ -35,7 +35,7 @@ from senn_cli.training.saving import (
     set_unmarked_aside,
     store_in,
 )
-from senn_cli.training.snapshot import Moment
+from senn_cli.training.snapshot import Moment, architecture_in
 from senn_cli.words import plural
 
 
@@ -145,6 +145,21 @@ def _require_something_to_do(trainer: Trainer, *, changed: bool) -> None:
         )
 
 
+def _require_proposals(
+    directory: RunDirectory, trainer: Trainer, document: Mapping[str, Any]
+) -> None:
+    """UsageError where growth is by dormant units, and the run was begun without any."""
+    tracking = trainer.optimizer.tracking
+    features = architecture_in(document).features
+    if tracking is None or tracking.slow is None or any(f.spare == "dormant" for f in features):
+        return
+    raise UsageError(
+        f"the network of {directory.path} has no dormant units, which expansion.proposals: dormant "
+        "needs: the run was begun without, or by a senn whose proposals were none of the network's",
+        hint="Start a new run from its network with: senn transfer",
+    )
+
+
 def _restore(
     directory: RunDirectory,
     store: CheckpointStore,
@@ -174,6 +189,7 @@ def _restore(
         document = store.meta(number)
         if document.get("data") != digest:
             raise DataError("the data are not those that the run was started with")
+        _require_proposals(directory, trainer, document)
         _go_to(trainer, restored(store, number, trainer.optimizer), document)
         return document
 

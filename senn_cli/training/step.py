@@ -98,12 +98,15 @@ def take_one(
     if curvature is not None and optimizer.tracking is not None:
         curvature = observe_step(shape, optimizer.tracking, curvature, everything, state.step)
 
-    def only_trained(tree: Any) -> Any:
+    def in_use(tree: Any) -> Any:
         # Of units that are empty nothing has a gradient; dormant ones have, for their scores.
         if any(f.spare == "dormant" for f in shape.features):
             mask = trained_parameters(shape, units)
             tree = jax.tree.map(lambda u, a: jnp.where(u, a, 0), mask, tree)
-        return trained(tree, state.optimizer)
+        return tree
+
+    def only_trained(tree: Any) -> Any:
+        return trained(in_use(tree), state.optimizer)
 
     gradient = direction = only_trained(everything)
     if isinstance(optimizer.solver, CgSettings):
@@ -111,7 +114,7 @@ def take_one(
             lambda p: outputs_of(shape, p, x, widths), state.params, optimizer.metric
         )
         direction = fisher.natural_gradient(
-            product,
+            lambda v: in_use(product(v)),
             gradient,
             damping=optimizer.solver.damping,
             iterations=optimizer.solver.iterations,

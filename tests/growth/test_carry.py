@@ -397,10 +397,12 @@ SPECS = [
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda s: s.kind)
-@pytest.mark.parametrize("make_shape", [edited.mlp, edited.toy, edited.densenet])
+@pytest.mark.parametrize(
+    "make_shape", [edited.mlp, edited.dormant_mlp, edited.toy, edited.densenet]
+)
 def test_a_whole_network_through_many_edits(spec: Any, make_shape: Any, rng: Any) -> None:
     optimizer = make_optimizer(spec, "regression", 100, 10)
-    if make_shape is not edited.mlp:
+    if make_shape not in (edited.mlp, edited.dormant_mlp):
         optimizer = replace(optimizer, solver=None)
     network = new_network(shape := make_shape(rng), edited.weights(rng, shape), optimizer)
     for make in (make for kind, make in CASES if kind is make_shape):

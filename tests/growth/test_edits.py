@@ -46,7 +46,7 @@ from tests.densenets import initial_masks
 from tests.edited import CASES, IDS, Tree, outputs, unread, weights
 
 SEEDS = st.integers(0, 2**32 - 1)
-BOTH = [edited.mlp, edited.toy, edited.densenet]
+BOTH = [edited.mlp, edited.dormant_mlp, edited.toy, edited.densenet]
 NET = densenets.architecture((6, 6, 2), 3, [[(3, 5), (2, 4)], [(2, 3), (3, 4)]], bud=2)
 MLP = MlpArchitecture(5, 2, (Layer(3, 8, "silu"), Layer(4, 4, "rational")))
 PRECISIONS = [(np.float64, 1e-12), (np.float32, 1e-5)]

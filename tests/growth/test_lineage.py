@@ -82,7 +82,9 @@ def test_every_entry_stays_with_its_units(
             )  # fmt: skip
 
 
-@pytest.mark.parametrize("make_shape", [edited.mlp, edited.toy, edited.densenet])
+@pytest.mark.parametrize(
+    "make_shape", [edited.mlp, edited.dormant_mlp, edited.toy, edited.densenet]
+)
 @settings(max_examples=15)
 @given(seed=SEEDS)
 def test_many_edits_in_turn_are_followed(make_shape: Any, seed: int) -> None:

@@ -146,7 +146,7 @@ def test_the_contract(make_shape: Any, make_edit: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-@pytest.mark.parametrize("make_shape", [edited.mlp, edited.densenet])
+@pytest.mark.parametrize("make_shape", [edited.mlp, edited.dormant_mlp, edited.densenet])
 def test_resumed_after_an_edit_it_goes_on_bit_for_bit(make_shape: Any, name: str) -> None:
     rng, optimizer = np.random.default_rng(3), optimizer_of(name, freezing=True)
     network, edit = trained_for_a_while(rng, make_shape, edited.add, optimizer)

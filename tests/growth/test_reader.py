@@ -7,7 +7,7 @@ from tests.leastsquares import fit
 
 
 def same(one: Reader, two: Reader) -> None:
-    for name in ("a", "s", "gradient", "halves", "kernel"):
+    for name in ("a", "s", "gradient", "kernel"):
         np.testing.assert_allclose(getattr(one, name), getattr(two, name), atol=1e-10)
 
 
@@ -31,25 +31,14 @@ def test_edits_of_a_reader_are_those_of_its_arrays() -> None:
     rows = [0, 1, 6, 3, 4, 5]
     expected = reader(wide[:, [*rows, 7, 8, 9]], problem.g, s, problem.w[rows])
     same(start.without_input(1, np.zeros(7)), expected)
-    # Proposal 1 of 3 comes.
-    order = [*range(7), 8, 7, 9]
-    grown = np.pad(problem.w, ((0, 1), (0, 0)))
-    same(start.with_proposal(1), reader(wide[:, order], problem.g, s, grown))
-    new = np.pad(problem.g, ((0, 0), (0, 1)))
-    same(
-        start.with_output(),
-        reader(wide, new, np.pad(s, (0, 1)), np.pad(problem.w, ((0, 0), (0, 1)))),
-    )
 
 
 def test_the_statistics_are_means_over_the_sample() -> None:
-    problem = fit(2, examples=11)  # an odd number: the second half has one more
+    problem = fit(2, examples=11)
     found = problem.reader()
     g = problem.g
     np.testing.assert_allclose(found.a, problem.x.T @ problem.x / 11)
     np.testing.assert_allclose(found.gradient, problem.x.T @ g / 11)
-    np.testing.assert_allclose(found.halves[0], problem.x[:5].T @ g[:5] / 5)
-    np.testing.assert_allclose(found.halves[1], problem.x[5:].T @ g[5:] / 6)
     assert found.count == 11 and found.used == 7
 
 

@@ -198,26 +198,6 @@ def test_a_neuron_that_would_be_added_again_at_once_stays(limit: str) -> None:
                 assert ("alpha" if limit == "stop" else "tau eta") in taken[0].reason
 
 
-def test_the_score_of_other_maps_counts_where_scores_are_summed() -> None:
-    problem = fit(3)
-    found = removals(problem.reader())
-    cheapest = int(np.argmin(found.cost))
-    level = float(found.cost[cheapest] / found.eta[cheapest])
-    assert not prunings(FREE, bar(-1.0, 0.9 * level), [problem.reader()])
-    more = bar(-1.0, 0.9 * level, other_eta=float(found.eta[cheapest]))
-    decision = prunings(replace(FREE, per_round=1), more, [problem.reader()])[0]
-    assert decision.candidates[0].eta == pytest.approx(2 * found.eta[cheapest])
-    # Two maps and another, and their biases taken off: each counts once.
-    readers = [problem.reader(), fit(4).reader()]
-    summed = bar(np.inf, other_eta=10.0, bias_removed=True)
-    only = [np.arange(6) == cheapest, np.zeros(6, bool)]
-    (decision,) = prunings(FREE, summed, readers, only)
-    biases = readers[0].eta_bias + readers[1].eta_bias
-    assert decision.candidates[0].eta == pytest.approx(
-        10.0 + found.eta[cheapest] + readers[1].eta - biases
-    )
-
-
 def test_the_cheapest_goes_first_and_each_prediction_comes_true() -> None:
     problem = fitted(fit(5, n=8))
     first = int(np.argmin(removals(problem.reader()).cost))

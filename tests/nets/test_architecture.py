@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -23,6 +24,7 @@ architectures = st.builds(
     st.integers(1, 99),
     st.integers(1, 9),
     st.lists(layers, max_size=4).map(tuple),
+    spare=st.sampled_from(["empty", "dormant"]),
 )
 
 
@@ -73,10 +75,18 @@ def test_json_and_back(architecture: MlpArchitecture) -> None:
     assert MlpArchitecture.from_json(json.loads(text)) == architecture
 
 
+def test_what_says_nothing_of_spare_neurons_has_empty_ones() -> None:
+    described = replace(SMALL, spare="dormant").to_json()
+    del described["spare"]
+    assert MlpArchitecture.from_json(described) == SMALL
+    assert {f.spare for f in SMALL.features} == {"empty"}
+
+
 @pytest.mark.parametrize(
     "fault",
     [
         {"inputs": None},
+        {"spare": "asleep"},
         {"hidden": [{"width": 1, "capacity": 2, "activation": "relu"}]},
         {"hidden": [{"width": 3, "capacity": 2, "activation": "tanh"}]},
         {"hidden": [{"width": 1}]},

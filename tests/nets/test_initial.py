@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -33,6 +35,32 @@ def test_the_capacity_changes_nothing() -> None:
     for name, leaves in in_use(wide, room).items():
         for symbol, value in leaves.items():
             np.testing.assert_array_equal(value, tight[name][symbol])
+
+
+def test_dormant_neurons_are_drawn_whatever_the_capacity_and_the_others_stay() -> None:
+    tight = initial_parameters(WIDE, 3)
+    found = []
+    for capacities in ((512, 301), (600, 310)):
+        room = replace(roomy(WIDE, capacities), spare="dormant")
+        drawn = initial_parameters(room, 3)
+        for name, leaves in tight.items():
+            for symbol, value in leaves.items():
+                inside = tuple(slice(n) for n in value.shape)
+                np.testing.assert_array_equal(drawn[name][symbol][inside], value)
+        # What reads them is zero, of neurons in use and of dormant ones.
+        assert not drawn["map_1"]["kernel"][400:].any() and not drawn["map_2"]["kernel"][300:].any()
+        found.append(drawn)
+    few, many = found
+    np.testing.assert_array_equal(few["map_0"]["kernel"], many["map_0"]["kernel"][:, :512])
+    np.testing.assert_array_equal(
+        few["activation_0"]["coefficients"], many["activation_0"]["coefficients"][:, :512]
+    )
+    np.testing.assert_array_equal(few["map_1"]["kernel"][:400], many["map_1"]["kernel"][:400, :301])
+    _standard(np.sqrt(30) * many["map_0"]["kernel"][:, 400:])
+    _standard(many["map_0"]["bias"][400:])
+    _standard(many["activation_0"]["coefficients"][:, 400:])
+    _standard(np.sqrt(400) * many["map_1"]["kernel"][:400, 300:])
+    assert not many["map_1"]["bias"][300:].any()
 
 
 def test_it_is_a_function_of_the_seed() -> None:

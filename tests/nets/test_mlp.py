@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from senn_cli.curvature.kronecker import with_constant
 from senn_cli.nets.architecture import Activation
-from senn_cli.nets.features import joined, split, used_units
+from senn_cli.nets.features import joined, split, trained, used_units
 from senn_cli.nets.mlp import MlpArchitecture, initial_parameters
 from senn_cli.nets.mlp_flax import MLP, apply
 from senn_cli.nets.registry import Shifts
@@ -69,6 +70,41 @@ def test_spare_capacity_changes_no_output_and_no_gradient(activation: Activation
     two, wide = jax.jit(jax.value_and_grad(lambda p: value(large, p)))(padded(params, large))
     np.testing.assert_allclose(two, one, rtol=1e-14)
     close(in_use(wide, large), gradient, 1e-12)
+
+
+@pytest.mark.parametrize("activation", ["rational", "silu", "tanh"])
+def test_dormant_neurons_are_computed_and_read_by_weights_of_zero(activation: Activation) -> None:
+    small, params = network((4, 5, 3, 2), activation)
+    large, wide = network((4, 8, 7, 2), activation, seed=1)
+    dormant = replace(large, spare="dormant").with_layer(0, width=5).with_layer(1, width=3)
+    inner = {name: dict(leaves) for name, leaves in wide.items()}
+    for name, leaves in params.items():
+        for leaf, value in leaves.items():
+            inner[name][leaf] = inner[name][leaf].copy()
+            inner[name][leaf][tuple(slice(n) for n in value.shape)] = value
+
+    def value(architecture: MlpArchitecture, p: Tree) -> jax.Array:
+        signals = apply(architecture.shape(), p, X, used_units(architecture))
+        return jnp.sum(jnp.sin(signals.outputs))
+
+    one, gradient = jax.jit(jax.value_and_grad(lambda p: value(small, p)))(params)
+    two, found = jax.jit(jax.value_and_grad(lambda p: value(dormant, p)))(inner)
+    np.testing.assert_allclose(two, one, rtol=1e-13)
+    masks = trained(dormant, used_units(dormant))
+    used = {n: {k: np.where(masks[n][k], v, 0) for k, v in f.items()} for n, f in found.items()}
+    close(in_use(used, dormant), gradient, 1e-11)
+    # Nothing flows back into them, but weights that read them have the gradient that they would
+    # have in use, at zero.
+    zero = {name: dict(leaves) for name, leaves in inner.items()}
+    for name, width in (("map_1", 5), ("map_2", 3)):
+        zero[name]["kernel"] = inner[name]["kernel"].copy()
+        zero[name]["kernel"][width:] = 0
+    whole = jax.jit(jax.grad(lambda p: value(large, p)))(zero)
+    for name in found:
+        for leaf in found[name]:
+            close(found[name][leaf], whole[name][leaf], 1e-11)
+    assert not np.asarray(found["map_0"]["kernel"])[:, 5:].any()
+    assert np.abs(found["map_2"]["kernel"][3:]).min() > 0
 
 
 def test_an_unused_neuron_passes_nothing_on_not_even_nan() -> None:

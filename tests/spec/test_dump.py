@@ -186,11 +186,14 @@ dormant = {
     "proposals": st.just("dormant"),
     "depth": st.just(False),
     "stop": not_negative,
-    "dormant": section({}, {"activate": st.floats(0, 1), "neurons": st.integers(1, 2**20)}),
+    "dormant": section(
+        {},
+        {"activate": st.floats(0, 1), "slow": st.floats(1e-9, 1), "neurons": st.integers(1, 2**20)},
+    ),
 }
 expansion = (
     st.just("none")
-    | section(dormant, {"samples": count})
+    | section(dormant, {"noise": not_negative})
     | section(
         {},
         {

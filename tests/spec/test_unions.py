@@ -46,8 +46,9 @@ def faults(text: str, *overrides: str) -> list[str]:
             "expansion.dormant.neurons is not read here; it belongs to network.kind: mlp",
         ),
         (
-            MLP + "expansion: {proposals: dormant, depth: false, dormant: {slow: 0.1}}",
-            "expansion.dormant.slow is not read here; it belongs to network.kind: densenet",
+            MLP + "expansion: {proposals: dormant, depth: false, samples: 100}",
+            "expansion.samples is not an option of proposals: dormant; it belongs to proposals: "
+            "search",
         ),
         (
             MLP + "expansion: {width: {method: mala, rank: 3}}",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from senn_cli.errors import UsageError
+from senn_cli.spec import load_spec
 from senn_cli.training.run import Run
+from senn_cli.training.snapshot import architecture_in
 from tests.resuming import (
     Executables,
     check_same,
@@ -42,7 +45,25 @@ expansion:
   noise: 0
   depth: false
   prune: true
-  dormant: {neurons: 16, activate: 0.2, prune: 0.2, redraw: 0.5}
+  dormant: {activate: 0.2, prune: 0.2, redraw: 0.5}
+training: {epochs: 8, batch_size: 64}
+"""
+
+# The same by looks beside the steps, with room that has to grow.
+LOOKS = """
+name: looks
+data: {source: digits, subset: 400}
+network: {kind: mlp, hidden: [8], capacity: {initial: [9]}}
+optimizer: {kind: adam, learning_rate: 1e-2}
+curvature: {every: {steps: 2}}
+expansion:
+  every: {steps: 3}
+  proposals: dormant
+  threshold: 1e-2
+  noise: 0
+  depth: false
+  prune: true
+  dormant: {activate: 0.2, prune: 0.5, redraw: 0.5, slow: 0.3}
 training: {epochs: 8, batch_size: 64}
 """
 
@@ -79,7 +100,12 @@ def standing(tmp_path_factory: pytest.TempPathFactory) -> Reference:
     return reference(STANDING, tmp_path_factory.mktemp("standing") / "run")
 
 
-@pytest.fixture(params=["wide", "standing"])
+@pytest.fixture(scope="module")
+def looks(tmp_path_factory: pytest.TempPathFactory) -> Reference:
+    return reference(LOOKS, tmp_path_factory.mktemp("looks") / "run")
+
+
+@pytest.fixture(params=["wide", "standing", "looks"])
 def either(request: pytest.FixtureRequest) -> Iterator[Reference]:
     found: Reference = request.getfixturevalue(request.param)
     with shared_programs(found.executables):
@@ -102,10 +128,17 @@ def test_a_network_that_is_too_wide_shrinks(wide: Reference) -> None:
     assert first.index("prune_neurons") == len(first) - first.count("prune_neurons")
 
 
-def test_a_network_grows_by_standing_proposals(standing: Reference) -> None:
+@pytest.mark.parametrize("name", ["standing", "looks"])
+def test_a_network_grows_by_standing_proposals(name: str, request: pytest.FixtureRequest) -> None:
+    standing: Reference = request.getfixturevalue(name)
     added = standing.accepted("add_neurons")
-    assert len(added) >= 3
-    assert standing.accepted("enlarge_capacity") == [] or len(added) > 9
+    assert sum(event["neurons"] for event in added) >= 3
+    if name == "looks":
+        assert standing.accepted("enlarge_capacity") and standing.accepted("prune_neurons")
+        assert standing.run.summary["compiled"]["track"] > 1
+    else:
+        assert "track" not in standing.run.summary["compiled"]
+    assert standing.run.summary["compiled"]["score"] >= 1
     for event in added:
         assert event["score"] > event["stop"] and event["ratio"] > event["threshold"]
         # Nothing changes when a neuron comes; the reference is measured around the whole round.
@@ -129,3 +162,28 @@ def test_stopped_and_resumed_around_every_change(either: Reference, tmp_path: Pa
             go(either.text, path, until=steps(step))
     resume(path)
     check_same(path, either.run.path)
+
+
+def test_a_run_begun_without_dormant_units_cannot_go_on_with_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run"
+    go(STANDING, path, until=steps(6))
+
+    def begun(document: Any) -> Any:
+        return replace(architecture_in(document), spare="empty")  # type: ignore[type-var]
+
+    monkeypatch.setattr("senn_cli.training.resume.architecture_in", begun)
+    with pytest.raises(UsageError, match="no dormant units") as found:
+        resume(path)
+    assert "senn transfer" in str(found.value.hint)
+
+
+def test_the_spec_of_a_run_that_scored_on_samples_is_read(standing: Reference) -> None:
+    file = standing.run.path / "spec.yaml"
+    text = file.read_text("utf-8")
+    old = "  proposals: dormant\n  samples: 8192\n  bias_removed: true\n  score_damping: 0.001\n"
+    other = file.parent.parent / "spec.yaml"
+    other.write_text(text.replace("  proposals: dormant\n", old), "utf-8")
+    assert "samples" in other.read_text("utf-8")
+    assert load_spec(other) == load_spec(file)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -9,11 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from senn_cli.curvature import tracking
+from senn_cli.curvature import tracking as track
 from senn_cli.curvature.kronecker import second_moment, spectrum, with_constant
+from senn_cli.curvature.tracked import TrackSettings
+from senn_cli.curvature.tracking import Tracking
 from senn_cli.engine.arrays import Arrays
 from senn_cli.engine.frozen import FrozenState
 from senn_cli.engine.objective import Task
+from senn_cli.nets.features import trained, used_units
 from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.nets.registry import outputs as outputs_of
 from senn_cli.randomness import key_data, wrap
@@ -68,7 +72,7 @@ def start(
     params = jax.tree.map(lambda v: jnp.asarray(v, dtype), params)
     curvature = None
     if optimizer.tracking is not None:
-        curvature = tracking.initial(architecture.shape(), optimizer.tracking, dtype)
+        curvature = track.initial(architecture.shape(), optimizer.tracking, dtype)
     return TrainState(jnp.int32(0), params, optimizer.transform.init(params), curvature)
 
 
@@ -206,17 +210,24 @@ def test_a_step_of_gradient_descent_by_hand() -> None:
 
 
 def in_double(
-    name: str, sizes: tuple[int, ...], room: tuple[int, ...], steps: int
+    name: str, sizes: tuple[int, ...], room: tuple[int, ...], steps: int, dormant: bool = False
 ) -> tuple[Any, Progress]:
-    """Parameters in use after some steps in float64, and the sums."""
+    """Parameters in use after some steps in float64, and the sums; what is dormant must stay."""
     task: Task = "classification"
     optimizer = make_optimizer(SPECS[name], task, 100, 2)
     architecture, params = network(sizes)
     architecture, x = roomy(architecture, room), EXACT_X
+    begun = padded(params, architecture)
+    if dormant:
+        architecture = replace(architecture, spare="dormant")
+        looks = Tracking(TrackSettings(0.1, 0.9, 1), every=4, samples=8)
+        tracking = replace(optimizer.tracking or looks, slow=0.1)
+        optimizer = replace(optimizer, tracking=tracking)
+        begun = drawn(begun, architecture)
     factor = None
     if optimizer.fixed_input_factor:
         factor = jax.jit(lambda x: spectrum(second_moment(with_constant(x))))(x)
-    state = start(architecture, padded(params, architecture), optimizer, np.float64)
+    state = start(architecture, begun, optimizer, np.float64)
     sums = Progress(np.int32(0), np.float64(0), np.float64(0), np.int32(0))
     state, progress = runner(task, optimizer, 4)(
         architecture,
@@ -228,7 +239,28 @@ def in_double(
     )
     assert int(progress.fault) == 0 and int(state.step) == steps
     assert {str(v.dtype) for v in jax.tree.leaves(state.params)} == {"float64"}
-    return in_use(state.params, architecture), progress
+    if not dormant:
+        return in_use(state.params, architecture), progress
+    used = trained(architecture, used_units(architecture))
+    after = jax.device_get(state.params)
+    for part, leaves in used.items():
+        for leaf, mask in leaves.items():
+            still = ~np.broadcast_to(mask, after[part][leaf].shape)
+            np.testing.assert_array_equal(after[part][leaf][still], begun[part][leaf][still])
+            after[part][leaf] = np.where(mask, after[part][leaf], 0)
+    return in_use(after, architecture), progress
+
+
+def drawn(params: Tree, architecture: MlpArchitecture) -> Tree:
+    """The parameters with loud input weights, coefficients and readers of what is not in use."""
+    rng, used = np.random.default_rng(7), trained(architecture, used_units(architecture))
+    return {
+        part: {
+            leaf: np.where(used[part][leaf], value, rng.standard_normal(value.shape))
+            for leaf, value in leaves.items()
+        }
+        for part, leaves in params.items()
+    }
 
 
 # Whole multiples of 1/256, which float32 holds exactly.
@@ -242,16 +274,17 @@ def float64() -> Iterator[None]:
         yield
 
 
+@pytest.mark.parametrize("dormant", [False, True], ids=["empty", "dormant"])
 @pytest.mark.parametrize(
     "name, sizes, room",
     [("kfac", (3, 4, 3, 2), (7, 5)), ("cg", (3, 4, 2), (6,)), ("adam", (3, 4, 2), (6,))],
 )
 @pytest.mark.usefixtures("float64")
 def test_spare_capacity_changes_no_step(
-    name: str, sizes: tuple[int, ...], room: tuple[int, ...]
+    name: str, sizes: tuple[int, ...], room: tuple[int, ...], dormant: bool
 ) -> None:
     tight, sums = in_double(name, sizes, sizes[1:-1], 5)
-    roomier, again = in_double(name, sizes, room, 5)
+    roomier, again = in_double(name, sizes, room, 5, dormant)
     close(roomier, tight, 1e-10)
     np.testing.assert_allclose(again.loss, sums.loss, rtol=1e-10)
     np.testing.assert_allclose(again.eta, sums.eta, rtol=1e-10)

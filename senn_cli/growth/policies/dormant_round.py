@@ -1,4 +1,4 @@
-"""One growth round of `proposals: dormant`: what is decided from tracked scores."""
+"""One growth round of `proposals: dormant` (appendix B): what is decided from tracked scores."""
 
 from __future__ import annotations
 
