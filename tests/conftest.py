@@ -108,3 +108,17 @@ def double() -> Iterator[None]:
 
     with jax.enable_x64(True):
         yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def room_for_programs() -> Iterator[None]:
+    """Lets go of what JAX has compiled for a module's tests.
+
+    Every program takes places in the process's address space, of which Linux allows 65,530: a
+    process that runs thousands of tests would be aborted by XLA.
+    """
+    yield
+    if "jax" in sys.modules:
+        import jax  # many tests need none
+
+        jax.clear_caches()
