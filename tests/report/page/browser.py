@@ -1,14 +1,14 @@
-"""A headless Chromium, driven through chromedriver's HTTP interface; no library is needed."""
+"""A headless Chromium, driven through its DevTools pipe; nothing but the browser is needed."""
 
 from __future__ import annotations
 
+import fcntl
 import json
-import re
+import os
+import select
 import shutil
 import subprocess
 import tempfile
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 
 from tests.waiting import LIMIT
 
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome", "chromium-headless-shell")
 ARGUMENTS = (
     "--headless",
     "--no-sandbox",
@@ -25,114 +26,136 @@ ARGUMENTS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--remote-debugging-pipe",
 )
-_STARTED = re.compile(r"started successfully on port (\d+)")
 
 
-def programs() -> tuple[str, str] | None:
-    """Where Chromium and chromedriver are; None where one is missing."""
-    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
-    browser = next(filter(None, map(shutil.which, names)), None)
-    driver = shutil.which("chromedriver")
-    return (browser, driver) if browser and driver else None
+def program() -> str | None:
+    """Where Chromium is; None where it is missing."""
+    return next(filter(None, map(shutil.which, NAMES)), None)
 
 
 class Browser:
     """One window.
 
     Args:
-      url: of the driver.
-      options: capabilities of the session.
+      into, out_of: file descriptors of the browser's pipe, JSON documents that a zero byte ends.
     """
 
-    def __init__(self, url: str, options: dict[str, Any]) -> None:
-        self._url = url
-        self._session = ""
-        self._session = self._ask("POST", "/session", {"capabilities": options})["sessionId"]
+    def __init__(self, into: int, out_of: int) -> None:
+        self._into, self._out_of, self._rest = into, out_of, b""
+        self._number, self._session, self._events = 0, "", list[dict[str, Any]]()
+        made = self.devtools("Target.createTarget", url="about:blank")
+        found = self.devtools("Target.attachToTarget", targetId=made["targetId"], flatten=True)
+        self._session = found["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.devtools(f"{domain}.enable")
 
-    def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
-        place = f"/session/{self._session}" if self._session else ""
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self._url + place + path, data, method=method)
-        try:
-            with urllib.request.urlopen(request, timeout=LIMIT) as answer:
-                return json.load(answer)["value"]
-        except urllib.error.HTTPError as error:
-            with error:
-                raise AssertionError(json.load(error)["value"]["message"]) from None
+    def devtools(self, command: str, **parameters: Any) -> Any:
+        """Calls the DevTools protocol."""
+        self._number += 1
+        call = {"id": self._number, "method": command, "params": parameters}
+        call |= {"sessionId": self._session} if self._session else {}
+        left = json.dumps(call).encode() + b"\0"
+        while left:
+            left = left[os.write(self._into, left) :]
+        while True:
+            told = self._next()
+            if told.get("id") == self._number:
+                assert "error" not in told, told["error"]
+                return told["result"]
+            self._events.append(told)
 
-    def close(self) -> None:
-        """Closes the window and ends the browser."""
-        self._ask("DELETE", "")
+    def _next(self) -> dict[str, Any]:
+        while b"\0" not in self._rest:
+            ready, _, _ = select.select([self._out_of], [], [], LIMIT)
+            assert ready, "the browser does not answer"
+            found = os.read(self._out_of, 1 << 20)
+            assert found, "the browser has ended"
+            self._rest += found
+        document, _, self._rest = self._rest.partition(b"\0")
+        value: dict[str, Any] = json.loads(document)
+        return value
 
-    def view(self, width: int, height: int = 900, *, dark: bool = False) -> None:
-        """Sets the size of the window, in CSS pixels, and the scheme that the reader prefers."""
+    def _taken(self, *methods: str) -> list[dict[str, Any]]:
+        """The parameters of the events of these kinds that came, which are then forgotten."""
+        found = [event for event in self._events if event.get("method") in methods]
+        self._events = [event for event in self._events if event.get("method") not in methods]
+        return [event["params"] for event in found]
+
+    def view(self, width: int, height: int = 900, *, dark: bool = False, still: bool = True) -> None:
+        """Sets the size of the window, in CSS pixels, and what the reader prefers.
+
+        Args:
+          dark: the scheme of colours.
+          still: reduced motion.
+        """
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
         self.devtools("Emulation.setDeviceMetricsOverride", **size)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.devtools("Emulation.setEmulatedMedia", features=[scheme])
+        motion = {"name": "prefers-reduced-motion", "value": "reduce" if still else ""}
+        self.devtools("Emulation.setEmulatedMedia", features=[scheme, motion])
 
     def open(self, path: Path) -> None:
         """Opens a file from the disk."""
         self.visit(path.absolute().as_uri())
 
     def visit(self, address: str) -> None:
-        """Opens an address."""
-        self._ask("POST", "/url", {"url": address})
+        """Opens an address and waits until it is loaded."""
+        self._taken("Page.loadEventFired")
+        self.devtools("Page.navigate", url=address)
+        while not self._taken("Page.loadEventFired"):
+            self._events.append(self._next())
 
     def run(self, script: str, *arguments: Any) -> Any:
         """The value of a script's `return`, after two frames were drawn."""
         drawn = (
-            "const done = arguments[arguments.length - 1], given = [...arguments].slice(0, -1);"
-            f"const value = (function() {{ {script} }}).apply(null, given);"
-            "requestAnimationFrame(() => requestAnimationFrame(() => done(value)));"
+            f"new Promise((done) => {{ const value = (function() {{ {script} }})"
+            f".apply(null, {json.dumps(arguments)});"
+            "requestAnimationFrame(() => requestAnimationFrame(() => done(value))); })"
         )
-        return self._ask("POST", "/execute/async", {"script": drawn, "args": list(arguments)})
-
-    def devtools(self, command: str, **parameters: Any) -> Any:
-        """Calls the DevTools protocol."""
-        return self._ask("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
+        told = self.devtools(
+            "Runtime.evaluate", expression=drawn, awaitPromise=True, returnByValue=True
+        )
+        assert "exceptionDetails" not in told, told["exceptionDetails"]
+        return told["result"].get("value")
 
     def messages(self) -> list[str]:
-        """What was written to the console since it was last asked for."""
-        return [entry["message"] for entry in self._ask("POST", "/se/log", {"type": "browser"})]
+        """What was written to the console, or thrown, since it was last asked for."""
+        kinds = ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded")
+        return [json.dumps(event) for event in self._taken(*kinds)]
 
     def requests(self) -> list[str]:
         """The addresses that were asked for since it was last asked for."""
-        found = []
-        for entry in self._ask("POST", "/se/log", {"type": "performance"}):
-            message = json.loads(entry["message"])["message"]
-            if message["method"] == "Network.requestWillBeSent":
-                found.append(message["params"]["request"]["url"])
-        return found
+        return [event["request"]["url"] for event in self._taken("Network.requestWillBeSent")]
 
 
 @contextmanager
-def chromium(binary: str, driver: str) -> Iterator[Browser]:
-    """Starts both with a fresh profile, and ends both."""
+def chromium(binary: str) -> Iterator[Browser]:
+    """Starts it with a fresh profile, and ends it."""
+    theirs, into = os.pipe()
+    out_of, answers = os.pipe()
+    # The browser reads descriptor 3 and writes descriptor 4; these are far above both.
+    given = [fcntl.fcntl(each, fcntl.F_DUPFD, 100) for each in (theirs, answers)]
+
+    def numbered() -> None:
+        for number, descriptor in zip((3, 4), given, strict=True):
+            os.dup2(descriptor, number)
+
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         process = subprocess.Popen(
-            [driver, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            [binary, *ARGUMENTS, f"--user-data-dir={profile}"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(3, 4),
+            preexec_fn=numbered,
         )
+        for each in (theirs, answers, *given):
+            os.close(each)
         try:
-            assert process.stdout is not None
-            port = next((m[1] for line in process.stdout if (m := _STARTED.search(line))), None)
-            assert port is not None, "chromedriver did not start"
-            chrome = {"binary": binary, "args": [*ARGUMENTS, f"--user-data-dir={profile}"]}
-            wanted = {
-                "browserName": "chrome",
-                "goog:chromeOptions": chrome,
-                "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
-            }
-            browser = Browser(f"http://127.0.0.1:{port}", {"alwaysMatch": wanted})
-            try:
-                browser.visit("about:blank")  # away from the page of a new tab, which loads much
-                browser.requests()
-                yield browser
-            finally:
-                browser.close()
+            yield Browser(into, out_of)
         finally:
             process.terminate()
             process.wait(timeout=LIMIT)
-            if process.stdout is not None:
-                process.stdout.close()
+            os.close(into)
+            os.close(out_of)
