@@ -83,14 +83,14 @@ class Browser:
         self._events = [event for event in self._events if event.get("method") not in methods]
         return [event["params"] for event in found]
 
-    def view(self, width: int, height: int = 900, *, dark: bool = False, still: bool = True) -> None:
-        """Sets the size of the window, in CSS pixels, and what the reader prefers.
+    def view(self, width: int, *, dark: bool = False, still: bool = True) -> None:
+        """Sets the width of the window, in CSS pixels, and what the reader prefers.
 
         Args:
           dark: the scheme of colours.
           still: reduced motion.
         """
-        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
         self.devtools("Emulation.setDeviceMetricsOverride", **size)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         motion = {"name": "prefers-reduced-motion", "value": "reduce" if still else ""}

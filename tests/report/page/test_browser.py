@@ -242,7 +242,7 @@ def test_texts_of_users_are_no_markup(browser: Browser, tmp_path: Path) -> None:
     assert_quiet(browser)
 
 
-def test_ten_thousand_decisions_are_shown_a_page_at_a_time(browser: Browser, tmp_path: Path) -> None:
+def test_ten_thousand_decisions_are_shown_in_pages(browser: Browser, tmp_path: Path) -> None:
     opened(browser, tmp_path, long_run(tmp_path / "r", 10_000))
     assert len(browser.run(CELLS, "step")) == 50
     click(browser, ".log th[data-key=reason] button")
@@ -271,7 +271,7 @@ def test_a_densenet_that_grew_and_was_pruned(browser: Browser, tmp_path: Path, w
     text = "return document.querySelector(arguments[0]).textContent"
     assert "did not measure the loss" in browser.run(text, "#gains")
     assert "tracking curvature" in browser.run(text, "#seconds")
-    assert browser.run(CELLS, "what").count("pruned 1 neuron") == 2
+    assert browser.run(CELLS, "what").count("pruned 1 channel") == 2
     last = browser.run(
         "const chart = document.querySelector('#growth .chart svg'); chart.focus();"
         "const key = {key: 'ArrowRight', bubbles: true};"
