@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from senn_cli.curvature.observe import input_factor, observe
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.densenet import DenseArchitecture, Pool
-from senn_cli.nets.features import Map, Source, row_mask, standing, used_units
+from senn_cli.nets.densenet_architecture import DenseArchitecture, Pool
+from senn_cli.nets.features import Map, Source, standing, used_units
+from senn_cli.nets.leaves import row_mask
 
 Tree = dict[str, dict[str, Any]]
 POOLS: tuple[Pool, ...] = ("max3s2", "max2s2", "mean2s2")

@@ -27,19 +27,17 @@ from senn_cli.growth.edits import (
 )
 from senn_cli.growth.insertion import floored, receiver
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.densenet import DenseArchitecture
+from senn_cli.nets.densenet_architecture import DenseArchitecture
 from senn_cli.nets.features import (
     Architecture,
     Feature,
     Map,
     hidden_feature,
-    joined,
     readers,
-    row_mask,
-    split,
     used_units,
     writer,
 )
+from senn_cli.nets.leaves import joined, row_mask, split
 from senn_cli.nets.mlp import MlpArchitecture
 from tests import dense_algebra, densenets
 from tests.densenets import initial_masks

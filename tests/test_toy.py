@@ -15,7 +15,8 @@ from senn_cli.cli.app import app
 from senn_cli.growth.edits import AddUnits, Edit, Enlarge, InsertLayer, RemoveUnit, SplitUnit
 from senn_cli.growth.policy import Decision, Policy, Round, View
 from senn_cli.nets import registry
-from senn_cli.nets.features import joined, map_named, used_units, writer
+from senn_cli.nets.features import map_named, used_units, writer
+from senn_cli.nets.leaves import joined
 from senn_cli.runs.weights import load_weights
 from senn_cli.spec.optimizer import AdamSpec, SgdSpec
 from senn_cli.training import assemble

@@ -25,8 +25,9 @@ from senn_cli.nets import registry
 from senn_cli.nets.activation import activate
 from senn_cli.nets.architecture import Layer
 from senn_cli.nets.draws import draw_units
-from senn_cli.nets.features import ArrayTree, Feature, Map, Source, split, used_units
+from senn_cli.nets.features import ArrayTree, Feature, Map, Source, used_units
 from senn_cli.nets.graph import written
+from senn_cli.nets.leaves import split
 from senn_cli.nets.registry import Graph, Kind, Parameters, Shifts, Signals, Used, register
 from senn_cli.nets.silenced import silenced
 from senn_cli.spec import Spec

@@ -29,7 +29,8 @@ from senn_cli.curvature.rank_one import combinations
 from senn_cli.engine.metric import Metric, output_factor
 from senn_cli.engine.objective import Task, loss_and_gradient
 from senn_cli.nets.activation import rational_basis
-from senn_cli.nets.features import Architecture, Map, joined, standing
+from senn_cli.nets.features import Architecture, Map, standing
+from senn_cli.nets.leaves import joined
 from senn_cli.nets.registry import Parameters, Shifts, Signals, Used, apply
 
 Tree = dict[str, jax.Array]
@@ -44,7 +45,7 @@ class Observation(NamedTuple):
       reads: what it reads, units that are not in use as `Signals.inputs` has them.
       yields: what it yields; units that are not in use zero.
       told: the gradient of every example's own loss with respect to what it yields.
-      gradients: dW of the mean loss as one matrix, rows as in `features.joined`, those of dormant
+      gradients: dW of the mean loss as one matrix, rows as in `leaves.joined`, those of dormant
         units and buds included.
       sampled: the same for a sample of the curvature, whose second moment is `s`; none where S is
         exact.

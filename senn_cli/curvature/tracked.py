@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -31,6 +31,7 @@ import numpy as np
 from senn_cli.curvature import averages, kronecker, rank_one
 from senn_cli.curvature.factorisations import inverses
 from senn_cli.curvature.kronecker import Spectrum
+from senn_cli.curvature.sides import Block, Pair, Side, TrackState
 
 
 @dataclass(frozen=True)
@@ -52,92 +53,7 @@ class TrackSettings:
     tolerance: float = 0.5
 
 
-class Side(NamedTuple):
-    """One factor of a map.
-
-    Attributes:
-      moment: the average of A or S without damping, `(n, n)`.
-      ages: updates that every row has seen, int32 `(n,)`.
-      solver: the inverse of the damped used block (`ema`), or an inverse root L of it with
-        L L^T the inverse (`rank_one`); `(n, n)`, zero around the block.
-      used: the rows that `solver` is about, bool `(n,)`.
-      ridge: the damping within `solver`, a scalar.
-    """
-
-    moment: jax.Array
-    ages: jax.Array
-    solver: jax.Array
-    used: jax.Array
-    ridge: jax.Array
-
-
-class Pair(NamedTuple):
-    """The factors of a map's inputs (A) and of its pre-activations' gradients (S)."""
-
-    a: Side
-    s: Side
-
-
-class Block(NamedTuple):
-    """The 3 x 3 blocks of the coefficients of n rational neurons.
-
-    Attributes:
-      moment: their averages, `(n, 3, 3)`; ages: updates that each has seen, int32 `(n,)`.
-      solver: the damped inverses, `(n, 3, 3)`.
-    """
-
-    moment: jax.Array
-    ages: jax.Array
-    solver: jax.Array
-
-
-class TrackState(NamedTuple):
-    """What is remembered.
-
-    Attributes:
-      seen: updates so far, int32.
-      maps: the factors of every map by its name.
-      blocks: of rational neurons, by the name of their coefficients.
-    """
-
-    seen: jax.Array
-    maps: dict[str, Pair]
-    blocks: Mapping[str, Block] = {}
-
-
 Two = tuple[jax.Array, jax.Array]
-
-
-def _empty(size: int, dtype: Any) -> Side:
-    square = jnp.zeros((size, size), dtype)
-    return Side(
-        moment=square,
-        ages=jnp.zeros(size, jnp.int32),
-        solver=square,
-        used=jnp.zeros(size, bool),
-        ridge=jnp.zeros((), dtype),
-    )
-
-
-def initial_state(
-    sizes: Mapping[str, tuple[int, int]],
-    dtype: Any = jnp.float32,
-    neurons: Mapping[str, int] | None = None,
-) -> TrackState:
-    """Nothing seen yet; the first batch counts in full.
-
-    Args:
-      sizes: of every map, (n_a, n_s).
-      neurons: rational ones, by the name of their coefficients.
-    """
-    maps = {
-        name: Pair(_empty(n_a, dtype), _empty(n_s, dtype)) for name, (n_a, n_s) in sizes.items()
-    }
-    blocks = {}
-    for name, n in (neurons or {}).items():
-        none = jnp.zeros((n, 3, 3), dtype)
-        blocks[name] = Block(none, jnp.zeros(n, jnp.int32), none)
-    return TrackState(jnp.zeros((), jnp.int32), maps, blocks)
 
 
 def consistent(settings: TrackSettings, side: Side) -> jax.Array:
@@ -334,41 +250,3 @@ def precondition(settings: TrackSettings, pair: Pair, gradient: jax.Array) -> ja
         return pair.a.solver @ gradient @ pair.s.solver
     half = pair.a.solver @ (pair.a.solver.T @ gradient)
     return half @ pair.s.solver @ pair.s.solver.T
-
-
-def renewed(side: Side, rows: np.ndarray) -> Side:
-    """`side` with the unused `rows` (bool `(n,)`) made new, on the host.
-
-    Their next batch counts in full.
-    """
-    keep = np.outer(~rows, ~rows)
-    moment: Any = np.where(keep, np.asarray(side.moment), 0).astype(side.moment.dtype)
-    ages: Any = np.where(rows, 0, np.asarray(side.ages)).astype(np.int32)
-    return side._replace(moment=moment, ages=ages)
-
-
-def moved(side: Side, source: np.ndarray) -> Side:
-    """`side` with its rows in other places, on the host: padding, insertion, removal.
-
-    In NumPy, so that an edit compiles nothing.
-
-    Args:
-      side: before.
-      source: for every row afterwards its row before, int `(m,)`; -1 for a new row, which is
-        unused and has age 0. Where a used row goes, the inverse is no longer one: all rows count as
-        unused until the next update makes it anew.
-    """
-    source = np.asarray(source)
-    old = source >= 0
-    rows = np.where(old, source, 0)
-    used = np.asarray(side.used)
-    whole = bool(np.isin(np.flatnonzero(used), source).all())
-
-    def square(matrix: jax.Array) -> np.ndarray:
-        kept = np.asarray(matrix)[np.ix_(rows, rows)]
-        return np.where(np.outer(old, old), kept, 0).astype(kept.dtype)
-
-    ages = np.where(old, np.asarray(side.ages)[rows], 0).astype(np.int32)
-    mask = used[rows] & old & whole
-    found: Any = (square(side.moment), ages, square(side.solver), mask, side.ridge)
-    return Side(*found)

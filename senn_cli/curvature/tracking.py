@@ -18,14 +18,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from senn_cli.curvature import observe, patches, slow, tracked
+from senn_cli.curvature import observe, patches, sides, slow, tracked
 from senn_cli.curvature.kronecker import Spectrum
+from senn_cli.curvature.sides import TrackState
 from senn_cli.curvature.slow import SlowGradient
-from senn_cli.curvature.tracked import TrackSettings, TrackState
+from senn_cli.curvature.tracked import TrackSettings
 from senn_cli.engine.arrays import Arrays, batch, examples
 from senn_cli.engine.metric import Metric
 from senn_cli.engine.objective import Task
-from senn_cli.nets.features import Architecture, Map, joined, row_mask, split, standing
+from senn_cli.nets.features import Architecture, Map, standing
+from senn_cli.nets.leaves import joined, row_mask, split
 from senn_cli.nets.registry import Shifts, Signals, Used
 from senn_cli.nets.registry import used as used_of
 from senn_cli.randomness import wrap
@@ -78,7 +80,7 @@ def initial(shape: Architecture, tracking: Tracking, dtype: Any = jnp.float32) -
         for m in standing(shape)
         if m.target.coefficients is not None
     }
-    return Tracked(tracked.initial_state(sizes(shape), dtype, neurons), averages)
+    return Tracked(sides.initial_state(sizes(shape), dtype, neurons), averages)
 
 
 Masks = dict[str, tuple[jax.Array, jax.Array]]

@@ -38,15 +38,13 @@ from senn_cli.nets.features import (
     Map,
     feature_named,
     hidden_feature,
-    joined,
     map_named,
     readers,
-    row_mask,
-    split,
     standing,
     used_units,
     writer,
 )
+from senn_cli.nets.leaves import joined, row_mask, split
 
 A = TypeVar("A", bound=Architecture)
 

@@ -10,9 +10,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from senn_cli.curvature import tracked
+from senn_cli.curvature import sides
+from senn_cli.curvature.sides import Block, Pair, Side
 from senn_cli.curvature.slow import SlowGradient
-from senn_cli.curvature.tracked import Block, Pair, Side
 from senn_cli.curvature.tracking import Tracked
 from senn_cli.growth.edits import AddUnits, Edit, InsertLayer, Redraw
 from senn_cli.growth.insertion import Insertion
@@ -24,9 +24,9 @@ from senn_cli.nets.features import (
     feature_named,
     hidden_feature,
     readers,
-    row_mask,
     standing,
 )
+from senn_cli.nets.leaves import row_mask
 
 
 def extended(a: np.ndarray, moments: np.ndarray, k: int) -> np.ndarray:
@@ -128,7 +128,7 @@ def _side(
     side: Side, index: np.ndarray, shares: np.ndarray | None, fresh: np.ndarray | None = None
 ) -> Side:
     """One factor of a map, with rows `index`; those that are `fresh` have seen nothing."""
-    result = tracked.moved(side, index)
+    result = sides.moved(side, index)
     if shares is not None:
         moment = np.asarray(result.moment)
         moment = (moment * np.outer(shares, shares)).astype(moment.dtype)
@@ -137,7 +137,7 @@ def _side(
     if shares is not None or len(np.unique(old)) < len(old):  # no longer an inverse
         result = result._replace(used=np.zeros(len(index), bool))  # type: ignore[arg-type]
     if fresh is not None and fresh.any():
-        result = tracked.renewed(result, fresh)
+        result = sides.renewed(result, fresh)
     return result
 
 

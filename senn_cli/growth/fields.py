@@ -35,15 +35,8 @@ from senn_cli.growth.score import Gains
 from senn_cli.growth.search import search_neurons
 from senn_cli.growth.settings import WidthSearch
 from senn_cli.nets.activation import activate
-from senn_cli.nets.features import (
-    Architecture,
-    Map,
-    feature_named,
-    readers,
-    row_mask,
-    standing,
-    writer,
-)
+from senn_cli.nets.features import Architecture, Map, feature_named, readers, standing, writer
+from senn_cli.nets.leaves import row_mask
 from senn_cli.nets.registry import Parameters, Used, kind_of, used
 from senn_cli.randomness import wrap
 

@@ -16,16 +16,8 @@ import numpy as np
 
 from senn_cli.growth.edits import InsertLayer
 from senn_cli.growth.optimizer_state import Kind
-from senn_cli.nets.features import (
-    Architecture,
-    ArrayTree,
-    Map,
-    hidden_feature,
-    joined,
-    row_mask,
-    used_units,
-    writer,
-)
+from senn_cli.nets.features import Architecture, ArrayTree, Map, hidden_feature, used_units, writer
+from senn_cli.nets.leaves import joined, row_mask
 
 
 def homogeneous(weights: np.ndarray) -> np.ndarray:

@@ -20,7 +20,8 @@ from senn_cli.engine.metric import Metric
 from senn_cli.engine.objective import Task
 from senn_cli.growth import objective
 from senn_cli.growth.target import prepare
-from senn_cli.nets.features import Architecture, row_mask
+from senn_cli.nets.features import Architecture
+from senn_cli.nets.leaves import row_mask
 from senn_cli.nets.registry import Parameters, used
 
 POINTS = 81

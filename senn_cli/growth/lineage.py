@@ -31,12 +31,10 @@ from senn_cli.nets.features import (
     Feature,
     Map,
     feature_named,
-    joined,
-    row_mask,
-    split,
     used_units,
     writer,
 )
+from senn_cli.nets.leaves import joined, row_mask, split
 
 NEW = -1
 """In a lineage: a unit that was not there before."""

@@ -1,6 +1,6 @@
 """What scores are made of: the statistics of one linear map, of a sample or tracked.
 
-Rows are those of `features.joined`: the constant of the bias, then what the map reads, with units
+Rows are those of `leaves.joined`: the constant of the bias, then what the map reads, with units
 that are not in use among them. Arrays are NumPy's in double precision, of a sample on the host, or
 JAX's in single precision; `score` computes the same from either.
 """
@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from senn_cli.curvature import tracked
+from senn_cli.curvature.sides import Pair
 
 
 class MapStatistics(NamedTuple):
@@ -44,9 +45,7 @@ class MapStatistics(NamedTuple):
     scatter: Any = None
 
 
-def of_tracked(
-    settings: tracked.TrackSettings, pair: tracked.Pair, gradient: jax.Array
-) -> MapStatistics:
+def of_tracked(settings: tracked.TrackSettings, pair: Pair, gradient: jax.Array) -> MapStatistics:
     """A map from its tracked factors and `gradient`, dW over all rows `(n, m)`.
 
     The damping is that of the tracking, for used and unused rows alike. Average dW with

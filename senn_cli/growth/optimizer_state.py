@@ -19,7 +19,8 @@ import optax.contrib
 
 from senn_cli.engine.frozen import FrozenState
 from senn_cli.errors import UsageError
-from senn_cli.nets.features import ArrayTree, is_kernel
+from senn_cli.nets.features import ArrayTree
+from senn_cli.nets.leaves import is_kernel
 
 Kind = Literal["vector", "covector", "square"]
 """How a tree of the parameters' shape changes: as the weights do, as their gradients do, or as

@@ -14,7 +14,8 @@ import numpy as np
 
 from senn_cli.curvature.tracking import Tracked, Tracking
 from senn_cli.growth import moments, score
-from senn_cli.nets.features import Architecture, joined, standing
+from senn_cli.nets.features import Architecture, standing
+from senn_cli.nets.leaves import joined
 from senn_cli.nets.registry import used
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from jax.typing import DTypeLike
 
 from senn_cli.nets.activation import activate
-from senn_cli.nets.densenet import DenseArchitecture, Pool
+from senn_cli.nets.densenet_architecture import DenseArchitecture, Pool
 from senn_cli.nets.features import Map
 from senn_cli.nets.registry import Parameters, Shifts, Signals, Used
 from senn_cli.nets.silenced import silenced

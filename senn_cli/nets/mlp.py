@@ -16,8 +16,9 @@ import numpy as np
 
 from senn_cli.nets.architecture import Activation, CapacityRule, Layer
 from senn_cli.nets.draws import draw_units
-from senn_cli.nets.features import ArrayTree, Feature, Map, Source, joined, split, used_units
+from senn_cli.nets.features import ArrayTree, Feature, Map, Source, used_units
 from senn_cli.nets.graph import written
+from senn_cli.nets.leaves import joined, split
 from senn_cli.nets.registry import Graph, Kind, Parameters, Shifts, Signals, Used, register
 from senn_cli.randomness import numpy_generator
 

@@ -16,7 +16,7 @@ from senn_cli.curvature.tracking import Tracking
 from senn_cli.engine.frozen import hold_frozen
 from senn_cli.engine.metric import Metric
 from senn_cli.engine.objective import Task, default_metric
-from senn_cli.nets.features import is_kernel
+from senn_cli.nets.leaves import is_kernel
 from senn_cli.spec.optimizer import (
     AdamSpec,
     AdamWSpec,

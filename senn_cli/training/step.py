@@ -18,8 +18,9 @@ from senn_cli.engine.arrays import Arrays, batch, examples
 from senn_cli.engine.frozen import trained
 from senn_cli.engine.metric import output_form, sample_output_gradient
 from senn_cli.engine.objective import Task, loss_and_gradient
-from senn_cli.nets.features import Architecture, with_buds, without_buds
-from senn_cli.nets.features import trained as trained_parameters
+from senn_cli.nets.features import Architecture
+from senn_cli.nets.leaves import trained as trained_parameters
+from senn_cli.nets.leaves import with_buds, without_buds
 from senn_cli.nets.registry import Parameters, Shifts, Signals, apply, used
 from senn_cli.nets.registry import outputs as outputs_of
 from senn_cli.randomness import wrap

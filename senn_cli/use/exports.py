@@ -16,7 +16,7 @@ from senn_cli.data.dataset import Array
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.errors import RunError, UsageError
 from senn_cli.model import Model
-from senn_cli.nets.features import without_buds
+from senn_cli.nets.leaves import without_buds
 from senn_cli.spec.describe import alternatives
 from senn_cli.use import export_flax, export_onnx, export_safetensors, export_stablehlo
 from senn_cli.use.about import describe, gap_values

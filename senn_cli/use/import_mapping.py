@@ -182,7 +182,7 @@ class MlpMapping(_Mapping):
 
 
 class DenseNetMapping(_Mapping):
-    """Of a DenseNet as `senn_cli.nets.densenet` describes it.
+    """Of a DenseNet as `senn_cli.nets.densenet_architecture` describes it.
 
     Attributes:
       image: height, width, channels.

@@ -15,7 +15,7 @@ from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.errors import UsageError
 from senn_cli.model import mismatch
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.densenet import DenseArchitecture
+from senn_cli.nets.densenet_architecture import DenseArchitecture
 from senn_cli.nets.features import Architecture, ArrayTree
 from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.use.import_mapping import BIASES, DenseNetMapping, Mapping, MlpMapping

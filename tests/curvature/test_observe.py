@@ -11,7 +11,8 @@ import pytest
 
 from senn_cli.curvature.observe import input_rows, observe
 from senn_cli.engine.objective import loss_and_gradient
-from senn_cli.nets.features import joined, row_mask, standing, used_units
+from senn_cli.nets.features import standing, used_units
+from senn_cli.nets.leaves import joined, row_mask
 from senn_cli.nets.registry import apply
 from tests import densenets
 from tests.densenets import Look, Masks

@@ -8,10 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from senn_cli.curvature import rank_one
+from senn_cli.curvature import rank_one, sides
 from senn_cli.curvature import tracked as tr
 from senn_cli.curvature.averages import average
-from senn_cli.curvature.tracked import Pair, TrackSettings, TrackState
+from senn_cli.curvature.sides import Pair, TrackState
+from senn_cli.curvature.tracked import TrackSettings
 from senn_cli.growth import moments, score
 from tests.dense import close, double
 
@@ -46,7 +47,7 @@ def run(
     settings: TrackSettings, given: list[dict[str, Any]], masks: Any = MASKS, sizes: Any = SIZES
 ) -> list[TrackState]:
     """The states after each batch."""
-    state, found = tr.initial_state(sizes, jnp.float64), []
+    state, found = sides.initial_state(sizes, jnp.float64), []
     for batch in given:
         state = update(settings, state, batch, masks)
         found.append(state)
@@ -173,7 +174,7 @@ def sample_stream(count: int, size: int) -> tuple[np.ndarray, np.ndarray]:
 def test_roots_follow_the_damped_factors(dtype: Any) -> None:
     settings = TrackSettings(0.02, 0.98, 5, "rank_one", 0.5)
     a, s = sample_stream(200, 2)
-    state = tr.initial_state({"map": (5, 3)}, dtype)
+    state = sides.initial_state({"map": (5, 3)}, dtype)
     masks = {"map": MASKS["first"]}
     deviations = []
     for k in range(200):
@@ -197,7 +198,7 @@ def test_roots_follow_the_damped_factors(dtype: Any) -> None:
 
 def test_damping_by_noise_keeps_roots_bounded_where_no_sample_ever_points() -> None:
     settings = TrackSettings(0.5, 0.98, 10_000, "rank_one", 0.5)
-    state = tr.initial_state({"map": (5, 3)}, jnp.float64)
+    state = sides.initial_state({"map": (5, 3)}, jnp.float64)
     masks = {"map": (jnp.ones(5, bool), jnp.ones(3, bool))}
     a, s = sample_stream(300, 8)
     a[:, :, 4] = s[:, :, 2] = 0.0
@@ -212,7 +213,7 @@ def test_damping_by_noise_keeps_roots_bounded_where_no_sample_ever_points() -> N
 def test_roots_are_exact_right_after_a_change_of_masks() -> None:
     a, s = sample_stream(4, 3)
     settings = TrackSettings(0.02, 0.9, 1000, "rank_one", 0.5)
-    state = tr.initial_state({"map": (5, 3)}, jnp.float64)
+    state = sides.initial_state({"map": (5, 3)}, jnp.float64)
     masks = {"map": MASKS["first"]}
     for k in range(3):
         state = update_rank_one(settings, state, {"map": (a[k], s[k])}, masks, jax.random.key(k))
@@ -227,7 +228,7 @@ def test_a_new_row_counts_in_full_at_its_first_batch() -> None:
     state = run(SETTINGS, given[:4])[-1]
     rows = jnp.array([False, True, False, False, False])
     pair = state.maps["first"]
-    new = pair._replace(a=tr.renewed(pair.a, rows))
+    new = pair._replace(a=sides.renewed(pair.a, rows))
     assert not np.asarray(new.a.moment)[1].any() and int(new.a.ages[1]) == 0
     after = update(SETTINGS, state._replace(maps={**state.maps, "first": new}), given[4], MASKS)
     found, batch = np.asarray(after.maps["first"].a.moment), given[4]["first"][0]
@@ -244,7 +245,7 @@ def test_moved_rows_keep_their_statistics_and_their_inverse() -> None:
     side = run(SETTINGS, batches(3))[-1].maps["first"].a
     # Two new rows, one before all others and one between them.
     place = np.array([-1, 0, 1, -1, 2, 3, 4])
-    found = tr.moved(side, place)
+    found = sides.moved(side, place)
     kept = place >= 0
     for before, after in ((side.moment, found.moment), (side.solver, found.solver)):
         np.testing.assert_array_equal(np.asarray(after)[np.ix_(kept, kept)], before)
@@ -252,7 +253,7 @@ def test_moved_rows_keep_their_statistics_and_their_inverse() -> None:
     np.testing.assert_array_equal(found.ages, [0, 3, 3, 0, 3, 3, 3])
     np.testing.assert_array_equal(found.used, [0, 1, 0, 0, 1, 1, 0])
     # Back again; an unused row may go.
-    back = tr.moved(found, np.array([1, 4, 5]))
+    back = sides.moved(found, np.array([1, 4, 5]))
     np.testing.assert_array_equal(back.solver, np.asarray(side.solver)[np.ix_(USED_A, USED_A)])
     assert np.asarray(back.used).all()
 
@@ -263,7 +264,7 @@ def test_taking_a_used_row_away_makes_the_inverse_anew_at_the_next_update() -> N
     state = run(settings, given[:2])[-1]
     keep = np.array([0, 1, 2, 4])  # row 3 was in use
     pair = state.maps["first"]
-    maps = {"first": pair._replace(a=tr.moved(pair.a, keep))}
+    maps = {"first": pair._replace(a=sides.moved(pair.a, keep))}
     a, s = given[2]["first"]
     masks = {"first": (jnp.asarray(USED_A[keep]), jnp.asarray(USED_S))}
     after = update(
@@ -300,16 +301,16 @@ def test_scores_of_unused_features_are_right_straight_after_padding() -> None:
         consumer = moments.of_tracked(settings, state.maps["map"], gradient)
         return np.asarray(jax.jit(score.gains)(consumer, rows).lower)
 
-    whole = advance(tr.initial_state({"map": (5, 3)}, jnp.float64), jnp.zeros((5, 3)), 5, 150)
+    whole = advance(sides.initial_state({"map": (5, 3)}, jnp.float64), jnp.zeros((5, 3)), 5, 150)
     expected = scores(*whole, groups)
     assert expected[2:].min() > 0
 
     state, gradient = advance(
-        tr.initial_state({"map": (3, 3)}, jnp.float64), jnp.zeros((3, 3)), 3, 150
+        sides.initial_state({"map": (3, 3)}, jnp.float64), jnp.zeros((3, 3)), 3, 150
     )
     before = scores(state, gradient, groups[first])
     pair = state.maps["map"]
-    padded = state._replace(maps={"map": pair._replace(a=tr.moved(pair.a, second))})
+    padded = state._replace(maps={"map": pair._replace(a=sides.moved(pair.a, second))})
     wide = jnp.asarray(np.where((second >= 0)[:, None], np.asarray(gradient)[second], 0.0))
     # Before the first batch the new ones score nothing and the others what they did.
     now = scores(padded, wide, groups)
@@ -322,12 +323,12 @@ def test_scores_of_unused_features_are_right_straight_after_padding() -> None:
 
 def test_factors_that_vanish_leave_everything_finite_in_float32() -> None:
     with jax.enable_x64(False):
-        state = tr.initial_state({"map": (4, 2)})
+        state = sides.initial_state({"map": (4, 2)})
         zero = {"map": (jnp.zeros((4, 4)), jnp.zeros((2, 2)))}
         masks = {"map": (jnp.array([True, True, False, False]), jnp.zeros(2, bool))}
         state = update(SETTINGS, state, zero, masks)
         samples = {"map": (jnp.zeros((1, 4)), jnp.zeros((1, 2)))}
-        roots = tr.initial_state({"map": (4, 2)})
+        roots = sides.initial_state({"map": (4, 2)})
         roots = update_rank_one(ROOTS, roots, samples, masks, jax.random.key(0))
         for leaf in jax.tree.leaves((state, roots)):
             assert leaf.dtype in (jnp.float32, jnp.int32, bool) and np.isfinite(leaf).all()
@@ -337,7 +338,7 @@ def test_what_is_inverted_is_definite_whatever_the_ages() -> None:
     """Activations that change from batch to batch, and rows that are born at different times."""
     settings = TrackSettings(1e-6, 0.9, 1)
     rng = np.random.default_rng(5)
-    state = tr.initial_state({"map": (6, 2)}, jnp.float64)
+    state = sides.initial_state({"map": (6, 2)}, jnp.float64)
     masks = {"map": (jnp.ones(6, bool), jnp.ones(2, bool))}
     least = []
     for k in range(40):
@@ -346,7 +347,7 @@ def test_what_is_inverted_is_definite_whatever_the_ages() -> None:
         if k % 3 == 0:
             pair = state.maps["map"]
             born = jnp.asarray(np.arange(6) == rng.integers(6))
-            state = state._replace(maps={"map": pair._replace(a=tr.renewed(pair.a, born))})
+            state = state._replace(maps={"map": pair._replace(a=sides.renewed(pair.a, born))})
         state = update(settings, state, batch, masks)
         side = state.maps["map"].a
         found = np.asarray(tr.consistent(settings, side))

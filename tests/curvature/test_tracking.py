@@ -22,7 +22,8 @@ from senn_cli.curvature.tracking import (
     sizes,
 )
 from senn_cli.engine.arrays import Arrays
-from senn_cli.nets.densenet import DenseArchitecture, initial_parameters
+from senn_cli.nets.densenet import initial_parameters
+from senn_cli.nets.densenet_architecture import DenseArchitecture
 from senn_cli.nets.features import map_named, standing
 from senn_cli.randomness import key_data
 from tests.densenets import architecture, convolved, initial_masks, run, sigma, unit_rows, used_rows

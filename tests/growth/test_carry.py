@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from senn_cli.curvature.sides import Block, Pair, Side, TrackState
 from senn_cli.curvature.slow import SlowGradient
-from senn_cli.curvature.tracked import Block, Pair, Side, TrackSettings, TrackState
+from senn_cli.curvature.tracked import TrackSettings
 from senn_cli.curvature.tracking import Tracked
 from senn_cli.growth.carry import carried, compensations, edit_moments, edit_parameters
 from senn_cli.growth.carry_curvature import extended
@@ -32,7 +33,8 @@ from senn_cli.growth.edits import (
 from senn_cli.growth.insertion import floored
 from senn_cli.growth.lineage import trained
 from senn_cli.nets.architecture import CapacityRule
-from senn_cli.nets.features import Map, joined, readers, row_mask, split, standing, used_units
+from senn_cli.nets.features import Map, readers, standing, used_units
+from senn_cli.nets.leaves import joined, row_mask, split
 from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, SgdSpec
 from senn_cli.training.network import TrainState, apply_edits, capacity_edits, new_network
 from senn_cli.training.optimizer import make_optimizer

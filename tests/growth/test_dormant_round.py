@@ -22,7 +22,7 @@ from senn_cli.growth.policies.dormant_round import DormantRound, within
 from senn_cli.growth.policy import Decision, View
 from senn_cli.growth.settings import PruneSettings, Settings
 from senn_cli.growth.tracked_scores import TrackedScores
-from senn_cli.nets.densenet import DenseArchitecture
+from senn_cli.nets.densenet_architecture import DenseArchitecture
 from senn_cli.nets.features import hidden_feature
 from tests.densenets import architecture
 

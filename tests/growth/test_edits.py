@@ -27,16 +27,8 @@ from senn_cli.growth.edits import (
 )
 from senn_cli.growth.insertion import floored, homogeneous
 from senn_cli.nets.architecture import CapacityRule, Layer
-from senn_cli.nets.features import (
-    hidden_feature,
-    joined,
-    present,
-    readers,
-    row_mask,
-    split,
-    used_units,
-    writer,
-)
+from senn_cli.nets.features import hidden_feature, present, readers, used_units, writer
+from senn_cli.nets.leaves import joined, row_mask, split
 from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.nets.tables import compact
 from senn_cli.spec.growth import DepthSearchSpec

@@ -19,9 +19,11 @@ from senn_cli.growth.policies.field_round import FieldRound, chained
 from senn_cli.growth.policy import Round, View
 from senn_cli.growth.reader import Shares
 from senn_cli.growth.settings import Settings, WidthSearch
-from senn_cli.nets.densenet import DenseArchitecture, Pool, initial_parameters
+from senn_cli.nets.densenet import initial_parameters
+from senn_cli.nets.densenet_architecture import DenseArchitecture, Pool
 from senn_cli.nets.draws import draw_units
-from senn_cli.nets.features import joined, readers, used_units, writer
+from senn_cli.nets.features import readers, used_units, writer
+from senn_cli.nets.leaves import joined
 from senn_cli.nets.registry import outputs as outputs_of
 from senn_cli.randomness import key_data
 from tests.densenets import architecture

@@ -11,7 +11,8 @@ import optax
 import pytest
 
 from senn_cli.growth.edits import Activate, AddUnits
-from senn_cli.nets.features import hidden_feature, joined, trained, used_units, writer
+from senn_cli.nets.features import hidden_feature, used_units, writer
+from senn_cli.nets.leaves import joined, trained
 from senn_cli.spec import parse_spec
 from senn_cli.training.network import Network, apply_edits, new_network
 from senn_cli.training.optimizer import Optimizer, make_optimizer

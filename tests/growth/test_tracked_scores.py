@@ -9,8 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from senn_cli.curvature.sides import Pair, Side, TrackState
 from senn_cli.curvature.slow import SlowGradient
-from senn_cli.curvature.tracked import Pair, Side, TrackSettings, TrackState
+from senn_cli.curvature.tracked import TrackSettings
 from senn_cli.curvature.tracking import (
     Tracked,
     Tracking,
@@ -23,8 +24,10 @@ from senn_cli.engine.objective import loss_and_gradient
 from senn_cli.growth.carry import carried
 from senn_cli.growth.edits import Edit, Enlarge, PromoteBud
 from senn_cli.growth.tracked_scores import TrackedScores, tracked_scores
-from senn_cli.nets.densenet import DenseArchitecture, initial_parameters
-from senn_cli.nets.features import Map, joined, standing
+from senn_cli.nets.densenet import initial_parameters
+from senn_cli.nets.densenet_architecture import DenseArchitecture
+from senn_cli.nets.features import Map, standing
+from senn_cli.nets.leaves import joined
 from senn_cli.nets.registry import outputs as outputs_of
 from senn_cli.randomness import key_data
 from senn_cli.training.network import TrainState

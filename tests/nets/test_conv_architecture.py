@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.densenet import DenseArchitecture
+from senn_cli.nets.densenet_architecture import DenseArchitecture
 from senn_cli.nets.features import map_named
 from tests.densenets import architecture, architectures
 

@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from senn_cli.nets.densenet import DenseArchitecture, Pool, initial_parameters
+from senn_cli.nets.densenet import initial_parameters
+from senn_cli.nets.densenet_architecture import DenseArchitecture, Pool
 from senn_cli.nets.densenet_flax import DenseNet, apply, pooled
-from senn_cli.nets.features import joined, map_named, split, trained, used_units
+from senn_cli.nets.features import map_named, used_units
+from senn_cli.nets.leaves import joined, split, trained
 from senn_cli.nets.registry import Shifts, Signals
 from tests import densenets
 from tests.dense import close, double

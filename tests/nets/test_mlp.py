@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from senn_cli.curvature.kronecker import with_constant
 from senn_cli.nets.architecture import Activation
-from senn_cli.nets.features import joined, split, trained, used_units
+from senn_cli.nets.features import used_units
+from senn_cli.nets.leaves import joined, split, trained
 from senn_cli.nets.mlp import MlpArchitecture, initial_parameters
 from senn_cli.nets.mlp_flax import MLP, apply
 from senn_cli.nets.registry import Shifts

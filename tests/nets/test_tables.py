@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.densenet import DenseArchitecture
-from senn_cli.nets.features import Architecture, without_buds
+from senn_cli.nets.densenet_architecture import DenseArchitecture
+from senn_cli.nets.features import Architecture
+from senn_cli.nets.leaves import without_buds
 from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.nets.registry import initial_parameters, outputs
 from senn_cli.nets.tables import compact, entries, map_rows

@@ -16,7 +16,7 @@ import pytest
 from senn_cli.errors import RunError
 from senn_cli.nets import registry
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.densenet import DenseArchitecture
+from senn_cli.nets.densenet_architecture import DenseArchitecture
 from senn_cli.nets.features import Architecture
 from senn_cli.nets.mlp import MlpArchitecture, initial_parameters
 from senn_cli.runs.weights import ARCHITECTURE, load_weights, save_weights

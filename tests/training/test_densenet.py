@@ -13,7 +13,7 @@ import pytest
 from senn_cli.errors import DataError
 from senn_cli.model import load_model
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.densenet import DenseArchitecture
+from senn_cli.nets.densenet_architecture import DenseArchitecture
 from senn_cli.nets.registry import initial_parameters
 from senn_cli.report.record import read_record
 from senn_cli.report.tracks import tracks

@@ -11,11 +11,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from senn_cli.curvature.tracked import Pair, Side, TrackSettings, TrackState
+from senn_cli.curvature.sides import Pair, Side, TrackState
+from senn_cli.curvature.tracked import TrackSettings
 from senn_cli.curvature.tracking import Tracked, Tracking, bud_rows
 from senn_cli.engine.objective import loss_and_gradient
-from senn_cli.nets.densenet import DenseArchitecture, initial_parameters
-from senn_cli.nets.features import joined, standing, trained, used_units
+from senn_cli.nets.densenet import initial_parameters
+from senn_cli.nets.densenet_architecture import DenseArchitecture
+from senn_cli.nets.features import standing, used_units
+from senn_cli.nets.leaves import joined, trained
 from senn_cli.nets.registry import apply
 from senn_cli.spec.optimizer import AdamSpec, SgdSpec
 from senn_cli.training.network import Network, TrainState, new_network

@@ -22,7 +22,7 @@ from sklearn.datasets import load_digits
 from senn_cli.data.dataset import Dataset, Part
 from senn_cli.errors import RunError, SpecError, UsageError
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.densenet import DenseArchitecture
+from senn_cli.nets.densenet_architecture import DenseArchitecture
 from senn_cli.nets.features import Architecture
 from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.nets.registry import initial_parameters

@@ -17,7 +17,7 @@ import senn_cli
 from senn_cli.errors import RunError, SennError, UsageError
 from senn_cli.growth.edits import RemoveUnit
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.densenet import DenseArchitecture
+from senn_cli.nets.densenet_architecture import DenseArchitecture
 from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.nets.registry import initial_parameters
 from senn_cli.runs.weights import load_weights, save_weights

@@ -11,7 +11,7 @@ import numpy as np
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.data.registry import load_dataset
 from senn_cli.nets.architecture import Layer
-from senn_cli.nets.densenet import DenseArchitecture, Pool
+from senn_cli.nets.densenet_architecture import DenseArchitecture, Pool
 from senn_cli.nets.features import Architecture
 from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.nets.registry import initial_parameters

@@ -15,7 +15,7 @@ import pytest
 
 from senn_cli.errors import RunError, UsageError
 from senn_cli.model import Model, load_model
-from senn_cli.nets.densenet import DenseArchitecture
+from senn_cli.nets.densenet_architecture import DenseArchitecture
 from senn_cli.use import exports, standalone
 from senn_cli.use.exports import FORMATS, allowed, compare, export_model, place
 from tests.use.made import forward, forward_densenet, made_run

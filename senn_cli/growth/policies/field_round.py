@@ -23,7 +23,8 @@ from senn_cli.growth.policy import Candidate, Decision, Round, Site, View, sites
 from senn_cli.growth.pricing import Price
 from senn_cli.growth.settings import Settings
 from senn_cli.nets.draws import draw_units
-from senn_cli.nets.features import Architecture, feature_named, joined, used_units, writer
+from senn_cli.nets.features import Architecture, feature_named, used_units, writer
+from senn_cli.nets.leaves import joined
 from senn_cli.randomness import key_data, numpy_generator
 
 

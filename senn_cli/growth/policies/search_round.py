@@ -22,7 +22,8 @@ from senn_cli.growth.reader import Reader, make_reader
 from senn_cli.growth.removal import Bar, prunings
 from senn_cli.growth.settings import Settings
 from senn_cli.growth.target import Target
-from senn_cli.nets.features import Architecture, Feature, Map, joined, writer
+from senn_cli.nets.features import Architecture, Feature, Map, writer
+from senn_cli.nets.leaves import joined
 from senn_cli.randomness import key_data, numpy_generator
 
 
