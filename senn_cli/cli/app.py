@@ -29,6 +29,7 @@ from senn_cli.cli import (
     train,
     transfer,
     validate,
+    watch,
 )
 from senn_cli.cli.help import Verb, Verbs
 from senn_cli.errors import OutputError, SennError, UsageError
@@ -115,6 +116,7 @@ for _name, _verb in (
     ("runs", runs.runs),
     ("compare", compare.compare),
     ("report", report.report),
+    ("watch", watch.watch),
     ("plot", plot.plot),
     ("evaluate", evaluate.evaluate),
     ("predict", predict.predict),

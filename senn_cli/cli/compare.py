@@ -57,7 +57,7 @@ def compare(
 def _read(paths: Iterable[Path]) -> list[Record]:
     """The runs that are named. What is wrong with one in a folder is told, and it is left out."""
     from senn_cli.cli.runs import say
-    from senn_cli.report.listing import find_runs
+    from senn_cli.report.listing import runs_in
     from senn_cli.report.record import run_of
 
     records = []
@@ -68,10 +68,10 @@ def _read(paths: Iterable[Path]) -> list[Record]:
                 f"{path} is a checkpoint; runs are compared as they are now",
                 hint=f"Name the run: {run}",
             )
-        if (run / "spec.yaml").is_file() or not run.is_dir():
+        found = runs_in(path)
+        if found is None:
             records.append(_sound(run))
             continue
-        found = find_runs(run)
         if not found:
             raise UsageError(
                 f"{path} is not a run, and there are no runs in it",

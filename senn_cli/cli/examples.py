@@ -42,6 +42,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("senn report runs/m --open", "writes runs/m/report.html and shows it"),
         ("senn report runs/a runs/b -o both.html", "two runs side by side"),
     ),
+    "watch": (
+        ("senn watch runs/m --open", "the page about a run, while it goes on"),
+        ("senn watch runs", "all runs in a folder, also those that come later"),
+    ),
     "plot": (
         ("senn plot growth runs/m", "writes runs/m/growth.svg"),
         ("senn plot loss runs/a runs/b -o loss.pdf", "two runs in one figure"),

@@ -36,7 +36,7 @@ def report(
             f"{_NAME} in the run's directory, for several runs in the present one.",
         ),
     ] = None,
-    browse: Annotated[bool, typer.Option("--open", help="Open it in a browser, too.")] = False,
+    open_page: Annotated[bool, typer.Option("--open", help="Open it in a browser, too.")] = False,
 ) -> None:
     """Write one HTML page about runs, and print its path.
 
@@ -59,8 +59,10 @@ def report(
     _write(path, page(records, datetime.now().astimezone()))
     out = console.stdout()
     out.print(printable(str(path), out.encoding), soft_wrap=True)
-    if browse:
-        _open(path)
+    if open_page:
+        from senn_cli.cli.browse import browse
+
+        browse(path)
 
 
 def _checked(path: Path | None) -> Path | None:
@@ -97,12 +99,3 @@ def _write(path: Path, text: str) -> None:
             f"{path} cannot be written: {error.strerror or error}",
             hint="Name another place with -o.",
         ) from error
-
-
-def _open(path: Path) -> None:
-    import webbrowser
-
-    from senn_cli.cli import console
-
-    if not webbrowser.open(path.absolute().as_uri()):
-        console.stderr().print("No browser could be opened.")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from senn_cli.errors import RunError, SennError
-from senn_cli.report.record import Status, is_live, plain_spec, status_of
+from senn_cli.report.record import Status, is_live, plain_spec, run_of, status_of
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.jsonl import last_row
 from senn_cli.runs.rows import check_event, check_metric
@@ -97,6 +97,19 @@ def find_runs(root: Path) -> list[Path]:
             continue
         found += [folder] if _is_run(names) else deeper
     return found
+
+
+def runs_in(path: Path) -> list[Path] | None:
+    """The runs in a folder that stands for them, by name; None where `path` is not such a folder.
+
+    It is not where it is a run or belongs to one, or is no directory.
+
+    Raises:
+      RunError: it cannot be read.
+      UsageError: it names a checkpoint that is not there.
+    """
+    run, _ = run_of(path)
+    return None if (run / "spec.yaml").is_file() or not run.is_dir() else find_runs(run)
 
 
 def list_runs(root: Path) -> list[Listed]:

@@ -142,13 +142,14 @@ def labels(records: Sequence[Record], *, seeds_alone: bool = False) -> list[str]
     return [str(record.path) for record in records]
 
 
-def read_record(path: Path, step: int | None = None) -> Record:
+def read_record(path: Path, step: int | None = None, known: RunDirectory | None = None) -> Record:
     """Reads the run in `path`, or the run that the checkpoint `path` belongs to, up to its step.
 
     Args:
       path: a run directory, one of its checkpoints (`RUN/checkpoints/<step>`,
         `RUN/checkpoints/best`), or `RUN/weights`.
       step: leave out what came after this step.
+      known: the run's directory that remembers the rows it has read, see `GrowingRun`.
 
     Raises:
       RunError: a file in it is damaged.
@@ -158,16 +159,17 @@ def read_record(path: Path, step: int | None = None) -> Record:
     if step is not None and found is not None and found != step:
         raise UsageError(f"{path} is the checkpoint of step {found}, but --step names {step}")
     step = found if step is None else step
-    directory = RunDirectory.open(run)
+    opened = RunDirectory.open(run)
+    directory = opened if known is None else known
     live = is_live(directory)  # asked first: what a run writes as it ends is then read, too
     spec = plain_spec(directory.spec_path)
     metrics = [scored(row, spec) for row in directory.metrics()]
     history, summary = directory.history(), directory.summary()
     if step is not None:
         rows = (*metrics[-1:], *history[-1:], {"step": (summary or {}).get("steps", 0)})
-        known = max((*(int(row.get("step", 0)) for row in rows), *checkpoint_steps(run)[-1:]))
-        if step > known:
-            raise UsageError(f"{run} has come to step {known}; --step names {step}")
+        last = max((*(int(row.get("step", 0)) for row in rows), *checkpoint_steps(run)[-1:]))
+        if step > last:
+            raise UsageError(f"{run} has come to step {last}; --step names {step}")
         metrics = [row for row in metrics if row.get("step", 0) <= step]
         history = [event for event in history if event.get("step", 0) <= step]
     return Record(

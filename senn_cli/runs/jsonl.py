@@ -99,8 +99,22 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     Raises:
       RunError: a complete line is not a JSON object; the message names file and line.
     """
-    *lines, _torn = _content(path).split(b"\n")
-    return [_row(path, number, line) for number, line in enumerate(lines, start=1)]
+    return parsed_rows(path, _content(path))
+
+
+def parsed_rows(path: Path, content: bytes, first: int = 1) -> list[dict[str, Any]]:
+    """The rows in a part of a file; a torn last line is left out.
+
+    Args:
+      path: of the file, for errors.
+      content: from the beginning of a line on.
+      first: the number of that line.
+
+    Raises:
+      RunError: a complete line is not a JSON object; the message names file and line.
+    """
+    *lines, _torn = content.split(b"\n")
+    return [_row(path, number, line) for number, line in enumerate(lines, start=first)]
 
 
 def cut_at(path: Path, size: int, aside: Path) -> int:

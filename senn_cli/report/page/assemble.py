@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib import resources
 from string import Template
@@ -39,9 +39,14 @@ SCRIPTS = (
     "decisions",
     "texts",
     "overview",
+    "kept",
+    "tabs",
     "main",
 )
 """The scripts in `js/`, in the order in which the page has them."""
+
+LIVE = ("live",)
+"""Those behind them of a page that follows its runs."""
 
 
 def page(records: Sequence[Record], made: datetime) -> str:
@@ -54,27 +59,46 @@ def page(records: Sequence[Record], made: datetime) -> str:
     Raises:
       RunError: a spec cannot be read.
     """
-    data = page_data(records, made)
+    return page_text(page_data(records, [run_data(record) for record in records], made))
+
+
+def page_text(data: Mapping[str, Any]) -> str:
+    """The HTML text of a page that shows `page_data`; where that has `live`, one that asks on."""
     names = [run["label"] for run in data["runs"]]
-    title = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
-    script = "\n".join(_asset(f"js/{name}.js") for name in SCRIPTS)
+    title = f"{names[0]} and {len(names) - 1} more" if len(names) > 1 else "".join(names) or "runs"
+    live = "live" in data
+    script = "\n".join(_asset(f"js/{name}.js") for name in (*SCRIPTS, *(LIVE if live else ())))
     # What is put in is not looked at again, so that a `$` in it stays.
     return Template(_asset("page.html")).substitute(
         title=html.escape(title, quote=False),
+        connect="'self'" if live else "'none'",
         style=_asset("page.css"),
         data=embedded(data),
         script=script,
     )
 
 
-def page_data(records: Sequence[Record], made: datetime) -> dict[str, Any]:
-    """What the scripts read: `runs`, `comparison` (None for one run), `made` and `senn`."""
+def page_data(
+    records: Sequence[Record],
+    runs: Sequence[Mapping[str, Any]],
+    made: datetime,
+    notes: Sequence[str] = (),
+) -> dict[str, Any]:
+    """What the scripts read: `runs`, `comparison` (None for one run), `notes`, `made` and `senn`.
+
+    Args:
+      records: one run or several, in order.
+      runs: of each its `run_data`, whose `status` counts.
+      made: when.
+      notes: what to say above all runs.
+    """
     names = labels(records)
     return {
         "senn": senn_version(),
         "made": made.isoformat(sep=" ", timespec="minutes"),
-        "runs": [run_data(record, name) for record, name in zip(records, names, strict=True)],
-        "comparison": comparison(records, names) if len(records) > 1 else None,
+        "notes": list(notes),
+        "runs": [{"label": name, **run} for name, run in zip(names, runs, strict=True)],
+        "comparison": comparison(records, runs, names) if len(records) > 1 else None,
     }
 
 

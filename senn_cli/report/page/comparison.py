@@ -14,15 +14,23 @@ from senn_cli.report.words import widths
 _ABSENT = object()
 
 
-def comparison(records: Sequence[Record], names: Sequence[str]) -> dict[str, Any]:
-    """The table (`columns`, `rows`) and `differences`: an option, and its value in every run."""
+def comparison(
+    records: Sequence[Record], runs: Sequence[Mapping[str, Any]], names: Sequence[str]
+) -> dict[str, Any]:
+    """The table (`columns`, `rows`) and `differences`: an option, and its value in every run.
+
+    Args:
+      records: the runs.
+      runs: what the page has of each, for its `status`.
+      names: of the runs.
+    """
     known = [dict(facts(record)) for record in records]
     # Every figure that some run has, in the order of the facts.
     columns = list(dict.fromkeys(label for found in known for label in found))
     rows = []
-    for record, name, found in zip(records, names, known, strict=True):
+    for record, run, name, found in zip(records, runs, names, known, strict=True):
         found["hidden sizes"] = widths(final_widths(record))
-        rows.append([name, record.status, *(found.get(label, "") for label in columns)])
+        rows.append([name, run["status"], *(found.get(label, "") for label in columns)])
     return {
         "columns": ["run", "status", *columns],
         "rows": rows,

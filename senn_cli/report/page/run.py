@@ -27,12 +27,11 @@ CURVES = (
 """The columns of the metrics that the page draws, and the total of the widths, `neurons`."""
 
 
-def run_data(record: Record, label: str) -> dict[str, Any]:
+def run_data(record: Record) -> dict[str, Any]:
     """The data of one run for the scripts of the page.
 
     Args:
       record: what was read of it.
-      label: its name among the runs of the page.
 
     Raises:
       RunError: its spec cannot be read.
@@ -40,7 +39,6 @@ def run_data(record: Record, label: str) -> dict[str, Any]:
     audited, numbers = audit(record), last_numbers(record)
     summary = result(record)
     return {
-        "label": label,
         "name": record.name,
         "path": str(record.path),
         "status": record.status,

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from senn_cli.report.page.assemble import SCRIPTS, embedded, page
+from senn_cli.report.page.assemble import LIVE, SCRIPTS, embedded, page
 from senn_cli.report.record import read_record
 from tests.counting import calls, documents_read
 from tests.handmade import added, event, inserted, row, run_directory
@@ -87,8 +87,8 @@ def test_nothing_is_loaded_from_elsewhere(tmp_path: Path) -> None:
 def test_all_scripts_are_part_of_the_page() -> None:
     place = resources.files("senn_cli.report.page") / "js"
     files = {item.name for item in place.iterdir()}
-    assert files == {f"{name}.js" for name in SCRIPTS}
-    for name in SCRIPTS:
+    assert files == {f"{name}.js" for name in (*SCRIPTS, *LIVE)}
+    for name in (*SCRIPTS, *LIVE):
         assert "</" not in (place / f"{name}.js").read_text()
 
 

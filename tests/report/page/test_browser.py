@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from senn_cli.report.page.assemble import page
 from senn_cli.report.record import read_record
 from tests.handmade import dense_run, event, inserted, row, run_directory
-from tests.report.page.browser import Browser, chromium, program
+from tests.report.page.browser import Browser
 from tests.report.page.made import grown_run, long_run
 from tests.waiting import wait_until
 
@@ -49,15 +48,6 @@ const lines = [...document.querySelectorAll(".log tbody tr")];
 return lines.map((line) => line.cells[place].textContent);
 """
 LOADS = "return document.querySelectorAll('#page section').length"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    found = program()
-    if found is None:
-        pytest.skip("needs Chromium on the PATH")
-    with chromium(found) as started:
-        yield started
 
 
 def opened(browser: Browser, place: Path, *runs: Path) -> None:

@@ -16,15 +16,14 @@ def run(path: str, name: str = "a", seed: int = 0, **more: Any) -> Record:
 
 def test_the_table_has_every_figure_that_some_run_has() -> None:
     finished = {"test_accuracy": 0.5, "seconds": {"total": 4.0}}
-    found = comparison(
-        [run("/1", seed=1, summary=finished, status="finished"), run("/2", seed=2)], ["one", "two"]
-    )
+    records = [run("/1", seed=1, summary=finished, status="finished"), run("/2", seed=2)]
+    found = comparison(records, [{"status": "finished"}, {"status": "deleted"}], ["one", "two"])
     assert found["columns"] == [
         "run", "status", "test accuracy", "hidden sizes", "growth", "steps", "epochs", "time",
     ]  # fmt: skip
     assert found["rows"] == [
         ["one", "finished", "50.00%", "2", "no edits", "10", "1", "4.0 s"],
-        ["two", "interrupted", "", "2", "no edits", "10", "1", ""],
+        ["two", "deleted", "", "2", "no edits", "10", "1", ""],
     ]
     assert found["differences"] == [{"option": "seed", "values": ["1", "2"]}]
 

@@ -27,6 +27,11 @@ function chart(label, draw) {
   return host;
 }
 
+function forget(host) {
+  charts.delete(host);
+  chartWidth.unobserve(host);
+}
+
 function redrawAll() {
   tooltip.hide();
   for (const host of charts) host.redraw(true);

@@ -22,7 +22,7 @@ function testText(run) {
 function curvesSection(run, prefix) {
   const title = "Loss and accuracy";
   if (!run.curves.step) return section(`${prefix}curves`, title, empty("No metrics have been recorded yet."));
-  const off = new Set();
+  const off = keep(`${prefix}curves`, () => new Set());
   const plain = (value) => number(value, 4);
   const lines = [
     { run, key: "training", column: "train_loss", text: "training loss", paint: "var(--c0)", form: plain },

@@ -35,7 +35,7 @@ function decisionsSection(run, prefix) {
   if (!total) return section(`${prefix}decisions`, title, empty("No decision has been recorded."));
   const everything = [...log.step.keys()];
   const accepted = log.accepted.filter(Boolean).length;
-  const state = { which: "all", words: "", by: null, descending: false, page: 0 };
+  const state = keep(`${prefix}decisions`, () => ({ which: "all", typed: "", by: null, descending: false, page: 0 }));
   const columns = COLUMNS.filter(([key]) => (key !== "epoch" || run.per_epoch !== 1) && log[key].some((value) => value !== null && value !== ""));
   let places = everything;
 
@@ -46,10 +46,10 @@ function decisionsSection(run, prefix) {
   const back = el("button", { type: "button", onclick: () => turn(-1) }, "Previous");
   const on = el("button", { type: "button", onclick: () => turn(1) }, "Next");
   const words = el("input", {
-    type: "search", placeholder: "find in site and reason", "aria-label": "Find in site and reason",
+    type: "search", value: state.typed, placeholder: "find in site and reason", "aria-label": "Find in site and reason",
     oninput: () => {
-      state.words = words.value.trim().toLowerCase();
-      choose();
+      state.typed = words.value;
+      restart();
     },
   });
 
@@ -57,10 +57,7 @@ function decisionsSection(run, prefix) {
     const again = state.by === key;
     state.descending = again && !state.descending;
     state.by = key;
-    for (const head of heads) {
-      head.setAttribute("aria-sort", head.dataset.key !== key ? "none" : state.descending ? "descending" : "ascending");
-    }
-    choose();
+    restart();
   }
 
   function turn(by) {
@@ -68,12 +65,20 @@ function decisionsSection(run, prefix) {
     show();
   }
 
+  function restart() {
+    state.page = 0;
+    choose();
+  }
+
   function choose() {
+    for (const head of heads) {
+      head.setAttribute("aria-sort", head.dataset.key !== state.by ? "none" : state.descending ? "descending" : "ascending");
+    }
+    const words = state.typed.trim().toLowerCase();
     places = everything.filter((k) =>
       (state.which === "all" || log.accepted[k] === (state.which === "accepted")) &&
-      (!state.words || `${log.where[k]} ${log.reason[k]} ${log.what[k]}`.toLowerCase().includes(state.words)));
+      (!words || `${log.where[k]} ${log.reason[k]} ${log.what[k]}`.toLowerCase().includes(words)));
     if (state.by) places = sorted(places, log[state.by], state.descending);
-    state.page = 0;
     show();
   }
 
@@ -86,14 +91,14 @@ function decisionsSection(run, prefix) {
     on.disabled = first + PAGE >= places.length;
   }
 
-  show();
+  choose();
   return section(`${prefix}decisions`, title,
     el("p", { class: "soft" }, "Gains are in units of the loss. The realised one is that of the whole round and stands on its last edit" +
       (log.what.some((text) => text.startsWith("pruned")) ? "; of a pruning both are what the loss falls by at once, negative where it rises, and its \u0394\u03b7 is what the removal costs." : ".")),
     el("div", { class: "tools" },
-      choice("Which decisions", [["all", `all ${whole(total)}`], ["accepted", `accepted ${whole(accepted)}`], ["rejected", `rejected ${whole(total - accepted)}`]], "all", (which) => {
+      choice("Which decisions", [["all", `all ${whole(total)}`], ["accepted", `accepted ${whole(accepted)}`], ["rejected", `rejected ${whole(total - accepted)}`]], state.which, (which) => {
         state.which = which;
-        choose();
+        restart();
       }),
       words,
       el("span", { class: "pager" }, back, on, told)),

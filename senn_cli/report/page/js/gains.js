@@ -56,7 +56,7 @@ function gainsSection(run, prefix) {
   const title = "Predicted against realised gain", { gains } = run;
   const told = el("p", {}, gains.words.join(" "));
   if (!gains.step.length) return section(`${prefix}gains`, title, empty(gains.words.join(" ")));
-  const off = new Set();
+  const off = keep(`${prefix}gains`, () => new Set());
   const host = gainsChart(run, off);
   const entries = [{ key: "round", text: "a growth round", sign: glyph("circle", { style: "fill:var(--c0)" }) }];
   if (gains.before.some((value) => value !== null)) {

@@ -102,7 +102,7 @@ function growthSection(run, prefix) {
   if (!run.last) {
     return section(`${prefix}growth`, "Growth over time", empty("No step has been recorded yet."));
   }
-  const off = new Set();
+  const off = keep(`${prefix}growth`, () => new Set());
   const host = growthChart(run, off);
   const entries = run.layers.map((layer, k) => ({ key: layer.name, text: `${layer.name}: ${whole(layer.widths[layer.widths.length - 1])}`, sign: swatch(colour(k, run.layers.length)) }));
   for (const [kind, shape, text] of marksOf(run)) {

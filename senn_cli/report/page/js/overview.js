@@ -16,7 +16,7 @@ function plainTable(columns, rows) {
 
 function overviewOf(data) {
   const { runs, comparison } = data;
-  const off = new Set();
+  const off = keep("overview", () => new Set());
   const lines = (column, form) => runs.map((run, k) => ({
     run, column, form, key: run.label, text: run.label, paint: colour(k, runs.length),
   })).filter(({ run }) => run.curves[column]);

@@ -97,7 +97,7 @@ function scoresChart(run, off) {
 function scoresSection(run, prefix) {
   const title = "Scores against the threshold", { scores } = run;
   if (!scores.step.length) return section(`${prefix}scores`, title, empty("No site has been scored."));
-  const off = new Set();
+  const off = keep(`${prefix}scores`, () => new Set());
   const host = scoresChart(run, off);
   const [low, high] = scoreRange(scores);
   const ink = { style: "stroke:var(--ink);stroke-width:1.5;fill:none" };
