@@ -101,7 +101,6 @@ RAW = {
     "POST {page} HTTP/1.1\r\nHost: evil.example\r\n\r\n": 421,
     "GET http://[::1 HTTP/1.1\r\nHost: {own}\r\n\r\n": 404,
     "GET /é/ HTTP/1.1\r\nHost: {own}\r\n\r\n": 404,
-    "GET " + "/x" * 40_000 + " HTTP/1.1\r\nHost: {own}\r\n\r\n": 414,
 }
 
 
@@ -111,7 +110,6 @@ def test_odd_requests_get_a_plain_answer(server: Server, number: int) -> None:
     own, page = f"{HOST}:{server.server_port}", f"/{server.token}/"
     with socket.create_connection((HOST, server.server_port)) as connection:
         connection.sendall(request.format(page=page, own=own).encode())
-        connection.shutdown(socket.SHUT_WR)
         answer = b"".join(iter(lambda: connection.recv(1 << 16), b""))
     head, _, body = answer.partition(b"\r\n\r\n")
     assert head.startswith(f"HTTP/1.0 {status} ".encode())
