@@ -42,9 +42,7 @@ def live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path
 
 
 def opened(browser: Browser, server: Server) -> None:
-    browser.visit("about:blank")  # a page before this one may ask a server that has ended
-    browser.messages()
-    browser.requests()
+    browser.leave()
     browser.view(1280)
     browser.visit(server.address)
     wait_until(lambda: browser.run(READY))

@@ -107,6 +107,12 @@ class Browser:
         while not self._taken("Page.loadEventFired"):
             self._events.append(self._next())
 
+    def leave(self) -> None:
+        """Leaves the page, which may ask a server that has ended, and forgets what it did."""
+        self.visit("about:blank")
+        self.messages()
+        self.requests()
+
     def run(self, script: str, *arguments: Any) -> Any:
         """The value of a script's `return`, after two frames were drawn."""
         drawn = (

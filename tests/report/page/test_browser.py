@@ -54,8 +54,7 @@ def opened(browser: Browser, place: Path, *runs: Path) -> None:
     """Opens a page about the runs."""
     file = place / "page é.html"
     file.write_text(page([read_record(run) for run in runs], datetime.now(UTC)), encoding="utf-8")
-    browser.messages()
-    browser.requests()
+    browser.leave()
     browser.view(1280)
     browser.open(file)
     wait_until(lambda: browser.run(READY))
