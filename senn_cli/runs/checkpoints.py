@@ -10,10 +10,9 @@ import logging
 import shutil
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from senn_cli.errors import RunError
 from senn_cli.runs import layout
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _log = logging.getLogger(__name__)
-T = TypeVar("T")
 
 
 class CheckpointStore:
@@ -273,34 +271,3 @@ class CheckpointStore:
 
 def _cannot(path: Path, what: str, error: OSError) -> RunError:
     return RunError(f"{path} cannot be {what}: {error.strerror or error}")
-
-
-@dataclass(frozen=True)
-class Newest(Generic[T]):
-    """The newest checkpoint that could be restored.
-
-    Attributes:
-      step: its step, None where none could be restored.
-      value: what restoring it gave, else None.
-      failed: the newer ones, newest first, each with the reason why it could not be.
-    """
-
-    step: int | None
-    value: T | None
-    failed: tuple[tuple[int, str], ...]
-
-
-def newest_good(store: CheckpointStore, try_restore: Callable[[int], T]) -> Newest[T]:
-    """Goes back from the newest complete checkpoint to the first that can be restored.
-
-    Args:
-      store: where they are.
-      try_restore: restores a step; a RunError says that it can't be.
-    """
-    failed: list[tuple[int, str]] = []
-    for step in reversed(store.steps()):
-        try:
-            return Newest(step, try_restore(step), tuple(failed))
-        except RunError as error:
-            failed.append((step, error.message))
-    return Newest(None, None, tuple(failed))

@@ -27,27 +27,13 @@ from typing import Any
 
 from senn_cli.errors import RunError, UsageError
 from senn_cli.runs import rows
-from senn_cli.runs.abandoned import clear, is_abandoned
 from senn_cli.runs.files import write_atomic
+from senn_cli.runs.free import require_free, taken
 from senn_cli.runs.jsonl import append_row, cut_at, dumps, read_rows
 from senn_cli.runs.names import slug
 from senn_cli.words import quoted
 
 _ATTEMPTS = 100
-
-
-def require_free(path: Path, option: str = "--run-dir") -> None:
-    """Raises `UsageError` where `path` is a file, or a directory with something in it.
-
-    What a process has left that was killed while it made a run directory is removed first.
-
-    Args:
-      option: the one that named `path`, for the message.
-    """
-    if path.is_dir() and is_abandoned(path):
-        clear(path)
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise _taken(path, option)
 
 
 def how_to_go_on(path: Path) -> str:
@@ -59,14 +45,6 @@ def how_to_go_on(path: Path) -> str:
             f"`senn train SPEC --print-spec > {where}`, then: senn resume {quoted(path)}"
         )
     return f"Go on with: senn resume {quoted(path)}"
-
-
-def _taken(path: Path, option: str = "--run-dir") -> UsageError:
-    what = "is not empty" if path.is_dir() else "is not a directory"
-    return UsageError(
-        f"{path.absolute()} {what}; a run needs a directory of its own.",
-        hint=f"Give {option} a new or an empty directory.",
-    )
 
 
 @dataclass(frozen=True)
@@ -124,7 +102,7 @@ class RunDirectory:
             path.mkdir(parents=True, exist_ok=True)
             return cls(path)._claim()
         except (FileExistsError, NotADirectoryError) as error:
-            raise _taken(path) from error
+            raise taken(path) from error
         except OSError as error:
             raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
 

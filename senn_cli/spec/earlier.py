@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from senn_cli.spec.checks import Found
+from senn_cli.spec.found import Found
 from senn_cli.spec.nodes import Node, locate, plain
 
 FORMAT = 2

@@ -10,9 +10,9 @@ from typing import Any
 from senn_cli.errors import SpecError
 from senn_cli.spec.base import LARGEST, WIDEST
 from senn_cli.spec.catalog import DISCRIMINATORS, UNIONS, belongs, places, unknown_key
-from senn_cli.spec.checks import Found
 from senn_cli.spec.describe import alternatives, describe, dotted, quote
 from senn_cli.spec.duration import duration_of, tidy
+from senn_cli.spec.found import Found
 from senn_cli.spec.suggest import closest
 
 

@@ -11,10 +11,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from senn_cli.errors import SpecError
-from senn_cli.spec.checks import Found
 from senn_cli.spec.describe import describe, printable
 from senn_cli.spec.earlier import dropped, gives_way, is_old, is_resolved, without_samples
 from senn_cli.spec.errors import Fault, InvalidSpecError, explain
+from senn_cli.spec.found import Found
 from senn_cli.spec.nodes import Node, YamlFault, locate, plain
 from senn_cli.spec.overrides import apply_overrides
 from senn_cli.spec.paths import BASE_DIRECTORY

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field, StringConstraints, model_validator
 
 from senn_cli.spec.base import Listed, Model, fault
-from senn_cli.spec.checks import Found
+from senn_cli.spec.found import Found
 
 if TYPE_CHECKING:
     from senn_cli.spec.spec import Spec

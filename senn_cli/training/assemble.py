@@ -122,7 +122,7 @@ def assemble(
         watch=Watch.of(spec),
     )
     with ledger.phase("evaluate"):
-        first, _ = trainer.measure(train)
+        first, _ = trainer.measure(train, trainer.network)
     trainer.limit = EXPLODED * max(1.0, first)
     return trainer
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from senn_cli.errors import RunError, UsageError
 from senn_cli.runs import layout
-from senn_cli.runs.directory import RunDirectory, require_free
+from senn_cli.runs.directory import RunDirectory
+from senn_cli.runs.free import require_free
 from senn_cli.runs.keep import best_moments
 from senn_cli.runs.layout import BEFORE_GROWTH, BEST, CHECKPOINTS
 from senn_cli.training.origin import TRANSFER

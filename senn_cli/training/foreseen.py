@@ -8,7 +8,7 @@ from senn_cli.data.known import Known, known, training_rows
 from senn_cli.engine.gpu import expected_platform, why_no_gpu
 from senn_cli.nets.registry import kind_named
 from senn_cli.spec import Spec
-from senn_cli.spec.checks import Found
+from senn_cli.spec.found import Found
 from senn_cli.training.footprint import machine_memory, memory
 from senn_cli.training.ready import too_large
 from senn_cli.words import plural

@@ -22,6 +22,7 @@ from senn_cli.randomness import key_data
 from senn_cli.training.ahead import compile_ahead
 from senn_cli.training.best import Best, Watch
 from senn_cli.training.growing import Grower
+from senn_cli.training.measure import Measure
 from senn_cli.training.network import Network
 from senn_cli.training.observer import Observer
 from senn_cli.training.optimizer import Optimizer
@@ -64,6 +65,7 @@ class Trainer:
     last_row: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.measure = Measure(self.dataset, self.evaluate, self.ledger)
         self.keys = jax.device_put(
             Keys(*(key_data(self.seed, use) for use in ("batches", "fisher", "augment")))
         )
@@ -144,9 +146,9 @@ class Trainer:
         loss.
         """
         before = self.moment
-        sample_loss = loss = self._loss_on(self.sample)
+        sample_loss = loss = self.measure.loss_on(self.sample)
         if self.track is None:
-            loss = self._loss_on(self.train if self.validation is None else self.validation)
+            loss = self.measure.loss_on(self.train if self.validation is None else self.validation)
         grower = Grower(
             policy=self.policy,
             optimizer=self.optimizer,
@@ -169,19 +171,6 @@ class Trainer:
         self.network, self.memory = network, replace(memory, pending=False)
         self._prepare()
         observer.round(events, before, self.moment)
-
-    def _loss_on(self, data: Arrays) -> Callable[[Network], float]:
-        """The loss of networks on `data`; of the last one it is measured once."""
-        last: tuple[Network, float] | None = None
-
-        def loss(network: Network) -> float:
-            nonlocal last
-            if last is None or last[0] is not network:
-                with self.ledger.phase("evaluate"):
-                    last = network, self.measure(data, network)[0]
-            return last[1]
-
-        return loss
 
     def _prepare(self) -> None:
         """Compiles for the room that the next round will make, while training goes on."""
@@ -258,18 +247,6 @@ class Trainer:
             state = network.state._replace(curvature=jax.block_until_ready(curvature))
         self.network = replace(network, state=state)
 
-    def measure(self, data: Arrays, network: Network | None = None) -> tuple[float, float]:
-        """Mean loss and figure (accuracy, or squared error in the targets' units) of `data`."""
-        network = self.network if network is None else network
-        shape = network.architecture.shape()
-        loss, value = self.evaluate(shape, network.state.params, network.widths, data)
-        return float(loss), float(value) * self.dataset.unit**2
-
-    @property
-    def figure_name(self) -> str:
-        """`accuracy` or `mse`."""
-        return "accuracy" if self.dataset.task == "classification" else "mse"
-
     def _row(self, step: int) -> dict[str, Any]:
         """A row of metrics; the sums start anew."""
         progress: Progress = jax.device_get(self.progress)
@@ -286,8 +263,8 @@ class Trainer:
         }
         with self.ledger.phase("evaluate"):
             if self.validation is not None:
-                loss, value = self.measure(self.validation)
-                row |= {"validation_loss": loss, f"validation_{self.figure_name}": value}
+                loss, value = self.measure(self.validation, self.network)
+                row |= {"validation_loss": loss, f"validation_{self.measure.figure}": value}
         row["seconds"] = round(self.ledger.total(), 3)
         self.progress = jax.device_put(no_progress())
         return row

@@ -21,9 +21,10 @@ from senn_cli.errors import MISFORMED, RunError, UsageError
 from senn_cli.nets.features import Architecture
 from senn_cli.nets.registry import architecture_from_json
 from senn_cli.runs import layout, rows
-from senn_cli.runs.checkpoints import CheckpointStore, newest_good
+from senn_cli.runs.checkpoints import CheckpointStore
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.network import Place, checkpoint_arrays, place_of
+from senn_cli.runs.newest import newest_good
 from senn_cli.runs.weights import ARCHITECTURE, load_weights
 
 TRANSFER = "transfer.json"

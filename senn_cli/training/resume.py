@@ -10,10 +10,11 @@ from typing import Any
 import jax
 
 from senn_cli.errors import DataError, RunError, UsageError
-from senn_cli.runs.checkpoints import CheckpointStore, newest_good
+from senn_cli.runs.checkpoints import CheckpointStore
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.environment import environment
 from senn_cli.runs.lock import RunLock
+from senn_cli.runs.newest import newest_good
 from senn_cli.runs.weights import load_weights
 from senn_cli.spec import Duration, Spec, dump_spec, load_spec
 from senn_cli.tracking.tracker import check_trackers

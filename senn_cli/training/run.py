@@ -20,8 +20,9 @@ from senn_cli.engine.programs import Ledger
 from senn_cli.errors import DivergedError, InterruptedRun, UsageError
 from senn_cli.nets.features import Architecture
 from senn_cli.nets.registry import kind_of
-from senn_cli.runs.directory import RunDirectory, how_to_go_on, require_free
+from senn_cli.runs.directory import RunDirectory, how_to_go_on
 from senn_cli.runs.environment import environment
+from senn_cli.runs.free import require_free
 from senn_cli.runs.lock import RunLock
 from senn_cli.runs.weights import save_weights
 from senn_cli.spec import Duration, Spec, dump_spec
@@ -265,7 +266,7 @@ def _finish(
         "status": status,
         "policy": spec.expansion.policy,
         "seed": spec.seed,
-        f"test_{trainer.figure_name}": value,
+        f"test_{trainer.measure.figure}": value,
         "test_loss": loss,
         "hidden": list(architecture.widths),
         "parameters": architecture.parameters,

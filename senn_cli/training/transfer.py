@@ -21,8 +21,9 @@ from senn_cli.engine.device import choose_device
 from senn_cli.engine.frozen import FrozenState
 from senn_cli.errors import RunError, UsageError
 from senn_cli.nets.registry import initial_parameters
-from senn_cli.runs.directory import RunDirectory, require_free
+from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.files import write_atomic
+from senn_cli.runs.free import require_free
 from senn_cli.runs.jsonl import dumps
 from senn_cli.spec import Duration, Spec, load_spec
 from senn_cli.training.columns import require_same_columns
@@ -258,7 +259,7 @@ def _event(origin: Origin, trainer: Trainer) -> dict[str, Any]:
     part = "train" if trainer.validation is None else "validation"
     data = trainer.train if trainer.validation is None else trainer.validation
     with trainer.ledger.phase("evaluate"):
-        loss, figure = trainer.measure(data)
+        loss, figure = trainer.measure(data, trainer.network)
     return {
         "step": 0,
         "epoch": 0.0,
@@ -275,5 +276,5 @@ def _event(origin: Origin, trainer: Trainer) -> dict[str, Any]:
         "candidates": [],
         "seconds": {},
         "origin": origin.to_json()
-        | {f"{part}_loss": loss, f"{part}_{trainer.figure_name}": figure},
+        | {f"{part}_loss": loss, f"{part}_{trainer.measure.figure}": figure},
     }

@@ -17,9 +17,10 @@ from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.errors import RunError, UsageError
 from senn_cli.nets.features import Architecture, ArrayTree
 from senn_cli.nets.registry import kind_of
-from senn_cli.runs.directory import RunDirectory, require_free
+from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.environment import environment
 from senn_cli.runs.files import write_atomic
+from senn_cli.runs.free import require_free
 from senn_cli.runs.imported import DATA
 from senn_cli.runs.jsonl import dumps
 from senn_cli.runs.weights import save_weights

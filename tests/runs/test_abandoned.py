@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from senn_cli.errors import UsageError
-from senn_cli.runs.directory import RunDirectory, require_free
+from senn_cli.runs.directory import RunDirectory
+from senn_cli.runs.free import require_free
 from senn_cli.runs.holder import Holder
 from senn_cli.runs.lock import LOCK, RunLock
 

@@ -17,8 +17,9 @@ import pytest
 from senn_cli.cli.quiet import hush_late_ends
 from senn_cli.errors import RunError
 from senn_cli.runs import checkpoints, layout
-from senn_cli.runs.checkpoints import CheckpointStore, newest_good
+from senn_cli.runs.checkpoints import CheckpointStore
 from senn_cli.runs.keep import KeepRules
+from senn_cli.runs.newest import newest_good
 
 SMALL = {"a/b": np.arange(5.0)}
 LARGE = {f"a/{name}": np.random.default_rng(0).standard_normal((700, 700)) for name in "xyz"}
@@ -234,7 +235,8 @@ import os, random, signal, sys, time
 from pathlib import Path
 import numpy as np
 import orbax.checkpoint
-from senn_cli.runs.checkpoints import CheckpointStore, newest_good
+from senn_cli.runs.checkpoints import CheckpointStore
+from senn_cli.runs.newest import newest_good
 from senn_cli.runs.keep import KeepRules
 
 root, kills, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])

@@ -21,8 +21,9 @@ import pytest
 
 from senn_cli.errors import RunError
 from senn_cli.runs import checkpoints, layout
-from senn_cli.runs.checkpoints import CheckpointStore, newest_good
+from senn_cli.runs.checkpoints import CheckpointStore
 from senn_cli.runs.keep import KeepRules
+from senn_cli.runs.newest import newest_good
 from tests.waiting import LIMIT
 
 Expected = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]

@@ -1,0 +1,88 @@
+"""Faults between the kind of network, its capacity and what is asked of it elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from senn_cli.spec.data import CsvSpec, MoonsSpec, RegressionSpec
+from senn_cli.spec.expansion import SearchSpec, StandingSpec
+from senn_cli.spec.found import Found
+from senn_cli.spec.network import DenseNetSpec, NetworkSpec
+from senn_cli.spec.optimizer import NaturalGradientSpec
+
+if TYPE_CHECKING:
+    from senn_cli.spec.spec import Spec
+
+
+def densenet(spec: Spec) -> Iterator[Found]:
+    """What a DenseNet needs, and what it cannot do."""
+    if not isinstance(spec.network, DenseNetSpec):
+        return
+    if isinstance(spec.data, CsvSpec | MoonsSpec | RegressionSpec):
+        yield Found(
+            ("network", "kind"),
+            f"should be mlp for data.source {spec.data.source}: a densenet needs images",
+            ("data.source",),
+        )
+    if isinstance(spec.expansion, SearchSpec):
+        for name in ("depth", "prune"):
+            if getattr(spec.expansion, name).enabled:
+                yield Found(
+                    ("expansion", name),
+                    f"should be off where a densenet searches for its channels; write `{name}: "
+                    "false`, or `proposals: dormant`",
+                    ("network.kind", "expansion.proposals", "expansion.policy"),
+                )
+    if isinstance(spec.optimizer, NaturalGradientSpec) and spec.optimizer.solver != "kfac":
+        yield Found(
+            ("optimizer", "solver"),
+            f"should be kfac for a densenet, found {spec.optimizer.solver}",
+            ("network.kind", "optimizer.preset"),
+        )
+    initial = spec.network.capacity.initial
+    if initial is not None and initial < max(spec.network.hidden):
+        yield Found(
+            ("network", "capacity", "initial"),
+            f"should be at least {max(spec.network.hidden)}, the largest of network.blocks, found "
+            f"{initial}",
+            ("network.blocks",),
+        )
+
+
+def dormant(spec: Spec) -> Iterator[Found]:
+    """A fully connected network has no buds."""
+    if not isinstance(spec.network, NetworkSpec) or not isinstance(spec.expansion, StandingSpec):
+        return
+    if spec.expansion.depth.enabled:
+        yield Found(
+            ("expansion", "depth"),
+            "should be off for the dormant proposals of an mlp, which has no buds; write "
+            "`depth: false`, or `proposals: search`",
+            ("network.kind", "expansion.proposals", "expansion.policy"),
+        )
+
+
+def capacity(spec: Spec) -> Iterator[Found]:
+    """A capacity a layer, with room for its width."""
+    if not isinstance(spec.network, NetworkSpec):
+        return
+    hidden, initial = spec.network.hidden, spec.network.capacity.initial
+    if initial is None:
+        return
+    path, others = ("network", "capacity", "initial"), ("network.hidden",)
+    if len(initial) != len(hidden):
+        yield Found(
+            path,
+            f"should have one capacity a hidden layer, {len(hidden)} for network.hidden, found "
+            f"{len(initial)}",
+            others,
+        )
+        return
+    for index, (capacity, width) in enumerate(zip(initial, hidden, strict=True)):
+        if capacity < width:
+            yield Found(
+                (*path, index),
+                f"should be at least network.hidden.{index}, {width}, found {capacity}",
+                others,
+            )
