@@ -23,7 +23,7 @@ from senn_cli.errors import RunError
 from senn_cli.runs import checkpoints, layout
 from senn_cli.runs.checkpoints import CheckpointStore
 from senn_cli.runs.keep import KeepRules
-from senn_cli.runs.newest import newest_good
+from senn_cli.runs.newest import Newest, newest_good
 from tests.waiting import LIMIT
 
 Expected = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
@@ -443,7 +443,7 @@ def test_steps_of_nothing(tmp_path: Path) -> None:
     store.clean()
     with pytest.raises(RunError, match="none/7 is no complete checkpoint; complete are: none"):
         store.meta(7)
-    assert newest_good(store, store.meta) == checkpoints.Newest(None, None, ())
+    assert newest_good(store, store.meta) == Newest(None, None, ())
 
 
 def test_a_directory_that_is_a_file(tmp_path: Path) -> None:

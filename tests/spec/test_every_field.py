@@ -32,7 +32,7 @@ from senn_cli.runs.names import slug
 from senn_cli.spec import Spec, json_schema, parse_spec
 from senn_cli.spec.load import from_values
 from senn_cli.training import assemble
-from senn_cli.training.loop import Trainer
+from senn_cli.training.measure import Measure
 from senn_cli.training.saving import store_in
 from tests.described import described
 
@@ -148,7 +148,7 @@ def uncompiled() -> Iterator[None]:
     """Nothing of a trainer is computed but its first weights."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(assemble, "input_spectrum", lambda *args: "spectrum")
-        patch.setattr(Trainer, "measure", lambda *args: (1.0, None))
+        patch.setattr(Measure, "__call__", lambda *args: (1.0, None))
         yield
 
 

@@ -10,21 +10,22 @@ import numpy as np
 
 from senn_cli.engine.arrays import examples
 from senn_cli.growth import judgement
-from senn_cli.growth.compiled import ROOM, Compiled
+from senn_cli.growth.compiled import Compiled
 from senn_cli.growth.edits import AddUnits, Edit, InsertLayer
 from senn_cli.growth.insertion import floored
 from senn_cli.growth.objective import Neurons
 from senn_cli.growth.observed import Observed
 from senn_cli.growth.policies import control
+from senn_cli.growth.policies.grown import Grown, sample_rows
 from senn_cli.growth.policy import Candidate, Decision, Round, Site, View, sites
 from senn_cli.growth.pricing import Price
 from senn_cli.growth.reader import Reader, make_reader
 from senn_cli.growth.removal import Bar, prunings
 from senn_cli.growth.settings import Settings
 from senn_cli.growth.target import Target
-from senn_cli.nets.features import Architecture, Feature, Map, writer
+from senn_cli.nets.features import Map, writer
 from senn_cli.nets.leaves import joined
-from senn_cli.randomness import key_data, numpy_generator
+from senn_cli.randomness import key_data
 
 
 @dataclass
@@ -45,74 +46,29 @@ class SearchRound:
         self.started = time.perf_counter()
         self.price = Price(settings.price, examples(view.data))
         self.maps = {m.name: index for index, m in enumerate(view.architecture.maps)}
-        self.widths = list(view.architecture.widths)
-        self.room = [ROOM + h.capacity - h.width for h in view.architecture.hidden]
-        self.searched, self.scored = self._samples()
+        self.grown = Grown(settings, view)
+        self.searched, self.scored = (self._look(rows) for rows in sample_rows(settings, view))
         # What is really added, for its moments; another sample only where that differs.
         proposed = control.as_proposed(settings)
         self.placed = self.scored if proposed else Observed(self.compiled, self.scored.sample)
         self.searches = 0
         self.pools: dict[Site, _Pool] = {}
 
-    def _samples(self) -> tuple[Observed, Observed]:
-        """The sample to search on and the sample to decide on, disjoint where `held_out`."""
-        view, n, wanted = self.view, examples(self.view.data), self.settings.samples
-        count = min(wanted, n // 2) if self.settings.held_out else min(wanted, n)
-        order = numpy_generator(view.seed, "growth sample", view.step).permutation(n)
-        order = order.astype(np.int32)
-
-        def look(rows: np.ndarray) -> Observed:
-            shape = view.architecture.shape()
-            args = (shape, view.params, view.widths, view.data, rows)
-            return Observed(self.compiled, self.compiled.observe(*args))
-
-        second = order[count : 2 * count] if self.settings.held_out else order[:count]
-        return look(order[:count]), look(second)
-
-    def _size(self, m: Map) -> tuple[int, int]:
-        """Inputs and outputs in use of a map, units accepted in this round among them."""
-        read = sum(self._width(source.feature) for source in m.sources)
-        return read, self._width(m.target)
-
-    def _width(self, feature: Feature) -> int:
-        return self.widths[feature.index] if feature.role == "hidden" else feature.width
-
-    def _map(self, site: Site) -> Map:
-        """The map whose score an addition at `site` raises."""
-        (target,) = site.targets(self.view.architecture)
-        return target
+    def _look(self, rows: np.ndarray) -> Observed:
+        view = self.view
+        args = (view.architecture.shape(), view.params, view.widths, view.data, rows)
+        return Observed(self.compiled, self.compiled.observe(*args))
 
     def _target(self, observed: Observed, site: Site) -> Target:
-        m = self._map(site)
-        return observed.target(self.maps[m.name], *self._size(m))
-
-    def _proposed_for(self, site: Site) -> int:
-        """Columns of the site's source in use, the constant not counted."""
-        if site.side == "outputs":
-            return self._map(site).target.width
-        m = self._map(site) if site.side else writer(self.view.architecture, site.at)
-        return m.rows_used - m.bias
-
-    def _architecture(self) -> Architecture:
-        """The architecture with the units accepted so far in this round."""
-        grown = self.view.architecture
-        for index, width in enumerate(self.widths):
-            capacity = max(width, grown.hidden[index].capacity)
-            grown = grown.with_layer(index, width=width, capacity=capacity)
-        return grown
-
-    def _allowed_sites(self) -> tuple[Site, ...]:
-        s, now = self.settings, self._architecture()
-        depth = s.deepens and self.view.layer_allowed
-        found = sites(self.view.architecture, width=s.widens, depth=depth)
-        return tuple(site for site in found if s.allows(now, site.after(now)))
+        m = self.grown.map(site)
+        return observed.target(self.maps[m.name], *self.grown.size(m))
 
     def run(self) -> Round:
         """The decisions up to a rejection, an inserted layer or a full capacity."""
         decisions: list[Decision] = []
         loss = float(self.scored.sample.loss)
         while True:
-            allowed = self._allowed_sites()
+            allowed = self.grown.sites()
             for site in allowed:
                 if site not in self.pools and self._can_pay(site):
                     self.pools[site] = self._search(site)
@@ -122,30 +78,18 @@ class SearchRound:
             if chosen is None:
                 best = ranked[0] if ranked else None
                 reason = judgement.why_not(best, self.settings, poor=bool(allowed))
-                return self.end(*decisions, self._rejection(reason, tuple(ranked), loss))
+                return self.end(*decisions, self._decision(None, reason, tuple(ranked), loss))
             ordered = (chosen, *(c for c in ranked if c is not chosen))
             bound = self.pools[chosen.site].bound
             edit = self._accept(chosen.site)
-            decisions.append(
-                Decision(
-                    edit=edit,
-                    reason=judgement.why(chosen),
-                    candidates=ordered,
-                    threshold=self.settings.threshold,
-                    stop=self.settings.stop,
-                    loss=loss,
-                    bound=bound,
-                    seconds=time.perf_counter() - self.started,
-                )
-            )
-            self.started = time.perf_counter()
+            decisions.append(self._decision(edit, judgement.why(chosen), ordered, loss, bound))
             if isinstance(edit, InsertLayer):
                 return Round(tuple(decisions))  # at most one layer a round
             added = self.view.added + len(decisions)
-            full = self.settings.exhausted(self._architecture(), added)
+            full = self.settings.exhausted(self.grown.architecture(), added)
             if full is not None:
-                return self.end(*decisions, self._rejection(full, (), loss))
-            if self.room[chosen.site.index] == 0:
+                return self.end(*decisions, self._decision(None, full, (), loss))
+            if self.grown.room[chosen.site.index] == 0:
                 return Round(tuple(decisions), finished=False)
 
     def end(self, *decisions: Decision) -> Round:
@@ -155,7 +99,7 @@ class SearchRound:
             return Round(decisions)
         bar = Bar(s.threshold, s.stop, s.noise, s.bias_removed)
         found = sites(architecture, width=True, depth=False)
-        places = [(site, self._map(site)) for site in found]
+        places = [(site, self.grown.map(site)) for site in found]
         readers = [self._reader(m) for _, m in places]
         loss = float(self.placed.sample.loss)
         return Round((*decisions, *prunings(s.prune, bar, readers, places=places, loss=loss)))
@@ -163,7 +107,7 @@ class SearchRound:
     def _reader(self, m: Map) -> Reader:
         """A map that reads a hidden layer, the units added in this round included."""
         index, width, outputs = self.maps[m.name], m.rows_used, m.target.width
-        n_in, n_out = self._size(m)
+        n_in, n_out = self.grown.size(m)
         # Nothing reads the new units yet: no gradient, no S, and their own weights don't matter.
         new = (0, n_out - outputs)
         sample = self.placed.sample
@@ -176,30 +120,31 @@ class SearchRound:
             self.compiled.shares,
         )
 
-    def _rejection(self, reason: str, candidates: tuple[Candidate, ...], loss: float) -> Decision:
+    def _decision(
+        self,
+        edit: Edit | None,
+        reason: str,
+        candidates: tuple[Candidate, ...],
+        loss: float,
+        bound: float | None = None,
+    ) -> Decision:
+        seconds = time.perf_counter() - self.started
+        self.started = time.perf_counter()
+        s = self.settings
         return Decision(
-            edit=None,
-            reason=reason,
-            candidates=candidates,
-            threshold=self.settings.threshold,
-            stop=self.settings.stop,
-            loss=loss,
-            seconds=time.perf_counter() - self.started,
+            edit, reason, candidates, s.threshold, s.stop, loss=loss, bound=bound, seconds=seconds
         )
 
     def _left(self, target: Target) -> float:
         return self.price.left(float(self.scored.sample.loss), float(target.eta))
 
-    def _added(self, site: Site) -> int:
-        """The parameters that one addition at `site` brings."""
-        now = self._architecture()
-        return site.after(now).parameters - now.parameters
-
     def _can_pay(self, site: Site) -> bool:
         """Whether any proposal at `site` could pay for its parameters; else none is sought."""
         if self.price.price == 0:
             return True
-        return self.price.pays(self._left(self._target(self.scored, site)), self._added(site))
+        return self.price.pays(
+            self._left(self._target(self.scored, site)), self.grown.parameters(site)
+        )
 
     def _search(self, site: Site) -> _Pool:
         """New proposals at `site`, scored."""
@@ -208,7 +153,7 @@ class SearchRound:
         self.searches += 1
         key = key_data(view.seed, purpose, view.step)
         residual = self._target(self.searched, site).residual
-        source, active = self._source(self.searched, site), self._proposed_for(site)
+        source, active = self._source(self.searched, site), self.grown.readable(site)
         if site.kind == "width":
             activation = view.architecture.hidden[site.index].activation
             spectrum = view.input_spectrum if site.index == 0 else None
@@ -227,7 +172,7 @@ class SearchRound:
             activation = self.view.architecture.hidden[site.index].activation
             gain = self.compiled.score_width(target, source, proposals, activation)
         else:
-            active = np.int32(self._proposed_for(site))
+            active = np.int32(self.grown.readable(site))
             gain = self.compiled.score_depth(target, source, proposals, active)
         exact, bias = np.asarray(gain.exact), np.asarray(gain.bias)
         value = exact - bias if s.bias_removed else exact
@@ -246,7 +191,7 @@ class SearchRound:
             eta=eta,
             score=score,
             price=self.price,
-            parameters=self._added(site),
+            parameters=self.grown.parameters(site),
             gain=self.price.gain(score, self._left(target)),
             weights=self._shown(site, proposals, index),
         )
@@ -254,7 +199,7 @@ class SearchRound:
 
     def _shown(self, site: Site, proposals: Neurons, index: int) -> tuple[float, ...] | None:
         """The weights of a proposed neuron that reads so little that it can be drawn."""
-        readable = 1 + self._proposed_for(site)
+        readable = 1 + self.grown.readable(site)
         if site.kind == "depth" or site.index > 0 or readable > 3:
             return None
         return tuple(float(w) for w in np.asarray(proposals.weights)[index][:readable])
@@ -276,9 +221,9 @@ class SearchRound:
 
     def _layer(self, site: Site, weights: np.ndarray) -> InsertLayer:
         """The proposed W_q, invertible, in the orientation of `InsertLayer`."""
-        proposed = self._proposed_for(site)
+        proposed = self.grown.readable(site)
         # Units added in this round were not proposed for: the identity carries them through.
-        q = self._size(self._map(site))[site.side == "outputs"]
+        q = self.grown.size(self.grown.map(site))[site.side == "outputs"]
         if self.settings.weights == "random":
             kernel, bias = control.drawn_layer(self.view, q)
         else:
@@ -291,7 +236,7 @@ class SearchRound:
 
     def _unit(self, site: Site, weights: np.ndarray, coefficients: np.ndarray) -> AddUnits:
         """The edit for one unit; the activations of the proposal join both samples."""
-        layer, width = self.view.architecture.hidden[site.index], self.widths[site.index]
+        layer, width = self.view.architecture.hidden[site.index], self.grown.widths[site.index]
         readable = self._source(self.scored, site).shape[1]
         weights = weights[:readable]
         self._append(self.searched, site, weights, coefficients)
@@ -303,19 +248,18 @@ class SearchRound:
                 self.settings,
                 self.view,
                 (site.index, width),
-                self._proposed_for(site),
+                self.grown.readable(site),
                 layer.activation,
                 Neurons(weights, coefficients),
             )
             moments = self._append(self.placed, site, weights, coefficients)
-        n_in, _ = self._size(writer(self.view.architecture, site.at))
+        n_in, _ = self.grown.size(writer(self.view.architecture, site.at))
         weights = np.pad(weights, (0, max(0, 1 + n_in - readable)))
-        self.widths[site.index] += 1
-        self.room[site.index] -= 1
+        self.grown.add(site.index)
         # The same target again, with a smaller residual. First the proposals at hand; a new search
         # only here, and only when none of them passes any longer.
         for other in list(self.pools):
-            if self._map(other) == self._map(site):
+            if self.grown.map(other) == self.grown.map(site):
                 self.pools[other] = self._score(other, self.pools[other].proposals)
         if not self.pools[site].best.passes:
             del self.pools[site]
@@ -331,9 +275,9 @@ class SearchRound:
     ) -> np.ndarray:
         """The activations of a unit join a sample; returns the second moments of all columns."""
         return observed.append(
-            self.maps[self._map(site).name],
+            self.maps[self.grown.map(site).name],
             self._source(observed, site),
             Neurons(weights[None], coefficients[None]),
-            1 + self.widths[site.index],
+            1 + self.grown.widths[site.index],
             self.view.architecture.hidden[site.index].activation,
         )

@@ -1,0 +1,80 @@
+"""A network within a growth round, with the units that were accepted so far."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from senn_cli.engine.arrays import examples
+from senn_cli.growth.compiled import ROOM
+from senn_cli.growth.policy import Site, View, sites
+from senn_cli.growth.settings import Settings
+from senn_cli.nets.features import Architecture, Feature, Map, writer
+from senn_cli.randomness import numpy_generator
+
+
+def sample_rows(settings: Settings, view: View) -> tuple[np.ndarray, np.ndarray]:
+    """Examples to search on and examples to decide on, disjoint where `held_out`."""
+    n, wanted = examples(view.data), settings.samples
+    count = min(wanted, n // 2) if settings.held_out else min(wanted, n)
+    order = numpy_generator(view.seed, "growth sample", view.step).permutation(n)
+    order = order.astype(np.int32)
+    return order[:count], order[count : 2 * count] if settings.held_out else order[:count]
+
+
+class Grown:
+    """The sizes of a network as it grows.
+
+    Attributes:
+      widths: units in use, a hidden layer each.
+      room: units that may still be added, a hidden layer each, before arrays must be larger.
+    """
+
+    def __init__(self, settings: Settings, view: View) -> None:
+        self.settings, self.view = settings, view
+        self.widths = list(view.architecture.widths)
+        self.room = [ROOM + h.capacity - h.width for h in view.architecture.hidden]
+
+    def add(self, index: int) -> None:
+        """A unit joins hidden layer `index`."""
+        self.widths[index] += 1
+        self.room[index] -= 1
+
+    def size(self, m: Map) -> tuple[int, int]:
+        """Inputs and outputs in use of a map."""
+        read = sum(self._width(source.feature) for source in m.sources)
+        return read, self._width(m.target)
+
+    def _width(self, feature: Feature) -> int:
+        return self.widths[feature.index] if feature.role == "hidden" else feature.width
+
+    def map(self, site: Site) -> Map:
+        """The map whose score an addition at `site` raises."""
+        (target,) = site.targets(self.view.architecture)
+        return target
+
+    def readable(self, site: Site) -> int:
+        """Columns that proposals at `site` read, the constant not counted: those of the start."""
+        if site.side == "outputs":
+            return self.map(site).target.width
+        m = self.map(site) if site.side else writer(self.view.architecture, site.at)
+        return m.rows_used - m.bias
+
+    def architecture(self) -> Architecture:
+        """The network's architecture."""
+        grown = self.view.architecture
+        for index, width in enumerate(self.widths):
+            capacity = max(width, grown.hidden[index].capacity)
+            grown = grown.with_layer(index, width=width, capacity=capacity)
+        return grown
+
+    def parameters(self, site: Site) -> int:
+        """The parameters that one addition at `site` brings."""
+        now = self.architecture()
+        return site.after(now).parameters - now.parameters
+
+    def sites(self) -> tuple[Site, ...]:
+        """Where something may be added."""
+        s, now = self.settings, self.architecture()
+        depth = s.deepens and self.view.layer_allowed
+        found = sites(self.view.architecture, width=s.widens, depth=depth)
+        return tuple(site for site in found if s.allows(now, site.after(now)))
