@@ -13,9 +13,10 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from senn_cli.engine.metric import Metric
-from senn_cli.nets.architecture import Activation, Layer
+from senn_cli.nets.architecture import Layer
 from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.nets.registry import outputs as outputs_of
+from senn_cli.spec.activation import Activation
 
 Tree = dict[str, dict[str, Any]]
 METRICS: tuple[Metric, ...] = ("euclidean", "softmax", "gaussian")

@@ -29,7 +29,6 @@ import jax
 import jax.numpy as jnp
 
 from senn_cli.engine.metric import Metric, sample_output_gradient
-from senn_cli.nets.architecture import Activation
 from senn_cli.nets.registry import Shifts
 
 Tree = Any
@@ -57,40 +56,6 @@ class Passes(NamedTuple):
     covectors: Tree
     post_covectors: Tree
     signals: Any
-
-
-def silu_second(x: jax.Array) -> jax.Array:
-    """The second derivative of SiLU (swish), s (1 - s) (2 + x (1 - 2 s)) with s = sigmoid(x)."""
-    s, rest = jax.nn.sigmoid(x), jax.nn.sigmoid(-x)  # 1 - s would lose the small values
-    return s * rest * (2.0 + x * (rest - s))
-
-
-def tanh_second(x: jax.Array) -> jax.Array:
-    """The second derivative of tanh, -2 t (1 - t^2) with t = tanh(x)."""
-    t = jnp.tanh(x)
-    return -2.0 * t * (1.0 - t * t)
-
-
-def rational_second(x: jax.Array, coefficients: jax.Array) -> jax.Array:
-    """The second derivative of alpha x + (beta + gamma x) / (1 + x^2), for `x` (..., n).
-
-    With b = 1 / (1 + x^2): b'' = b^2 (6 - 8 b) and (x b)'' = 2 x b^2 (1 - 4 b), the forms in which
-    a large x overflows nowhere.
-    """
-    beta, gamma = coefficients[1], coefficients[2]
-    b = 1.0 / (1.0 + x * x)
-    return b * (beta * b * (6.0 - 8.0 * b) + gamma * (x * b) * (2.0 - 8.0 * b))
-
-
-def second_derivative(
-    name: Activation, x: jax.Array, coefficients: jax.Array | None = None
-) -> jax.Array:
-    """That of activation `name` at `x` (..., n); `coefficients` (3, n) where it is rational."""
-    if name == "rational":
-        if coefficients is None:
-            raise ValueError("the rational activation needs coefficients")
-        return rational_second(x, coefficients)
-    return silu_second(x) if name == "silu" else tanh_second(x)
 
 
 def noise_scales(

@@ -22,13 +22,12 @@ from senn_cli.curvature import patches
 from senn_cli.curvature.activation_curvature import (
     SecondDerivative,
     gradient_and_sample,
-    second_derivative,
 )
 from senn_cli.curvature.kronecker import with_constant
 from senn_cli.curvature.rank_one import combinations
 from senn_cli.engine.metric import Metric, output_factor
 from senn_cli.engine.objective import Task, loss_and_gradient
-from senn_cli.nets.activation import rational_basis
+from senn_cli.nets.activation import rational_basis, second_derivative
 from senn_cli.nets.features import Architecture, Map, standing
 from senn_cli.nets.leaves import joined
 from senn_cli.nets.registry import Parameters, Shifts, Signals, Used, apply

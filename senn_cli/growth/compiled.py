@@ -26,10 +26,10 @@ from senn_cli.growth.search import search_layers, search_neurons
 from senn_cli.growth.settings import DepthSearch, WidthSearch
 from senn_cli.growth.target import Target, gain_of_layer, gain_of_neurons, prepare
 from senn_cli.nets.activation import activate
-from senn_cli.nets.architecture import Activation
 from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.nets.registry import Parameters, used
 from senn_cli.randomness import wrap
+from senn_cli.spec.activation import Activation
 
 ROOM = 8
 """Columns beyond the capacity that a round may fill before the arrays are enlarged."""

@@ -16,7 +16,7 @@ from jax.scipy.linalg import solve_triangular
 
 from senn_cli.curvature.kronecker import SMALLEST
 from senn_cli.nets.activation import activate, rational_basis
-from senn_cli.nets.architecture import Activation
+from senn_cli.spec.activation import Activation
 
 SHARE = 1e-4
 """Damping of proposals' own moments while searching, as a share of their mean eigenvalue."""

@@ -8,7 +8,7 @@ import numpy as np
 from senn_cli.growth.compiled import Compiled, Sample
 from senn_cli.growth.objective import Neurons
 from senn_cli.growth.target import Target
-from senn_cli.nets.architecture import Activation
+from senn_cli.spec.activation import Activation
 
 
 class Observed:

@@ -14,7 +14,8 @@ from senn_cli.curvature.factorisations import in_turn
 from senn_cli.growth import ascent, objective
 from senn_cli.growth.objective import Neurons
 from senn_cli.growth.settings import DepthSearch, WidthSearch
-from senn_cli.nets.architecture import Activation
+from senn_cli.nets.architecture import initial_gain
+from senn_cli.spec.activation import Activation
 
 GROUP = 256
 """Proposals treated at a time: bounds memory at N x GROUP activations."""
@@ -43,7 +44,9 @@ def _initial_neurons(
 ) -> Neurons:
     """Neurons from the initial distribution (`nets/mlp.py`) on a source of width `d`."""
     k_w, k_b, k_c = jax.random.split(key, 3)
-    weights = jax.random.normal(k_w, (count, d), dtype) / jnp.sqrt(jnp.maximum(active - 1, 1))
+    gain = initial_gain(activation)
+    weights = gain * jax.random.normal(k_w, (count, d), dtype)
+    weights = weights / jnp.sqrt(jnp.maximum(active - 1, 1))
     bias = jax.random.normal(k_b, (count,), dtype)
     weights = weights.at[:, 0].set(bias if activation == "rational" else 0.0)
     return Neurons(weights, jax.random.normal(k_c, (count, 3), dtype))

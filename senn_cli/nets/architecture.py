@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
-Activation = Literal["rational", "silu", "tanh"]
-ACTIVATIONS: tuple[str, ...] = get_args(Activation)
+from senn_cli.spec.activation import Activation, Plain
+
+PLAIN: tuple[str, ...] = get_args(Plain)
+ACTIVATIONS: tuple[str, ...] = ("rational", *PLAIN)
+
+SLOPE = 0.01
+"""What `leaky_relu` leaves of negative values."""
+
+
+def initial_gain(activation: Activation) -> float:
+    """By how much initial weights are larger than LeCun normal ones.
+
+    Of rectifiers, which silence half of what they read, so that the second moment of activations is
+    that of the layer before (He et al., 2015); 1 for others.
+    """
+    if activation in ("relu", "gelu"):
+        return math.sqrt(2.0)
+    return math.sqrt(2.0 / (1.0 + SLOPE**2)) if activation == "leaky_relu" else 1.0
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
-from senn_cli.nets.architecture import Layer
+from senn_cli.nets.architecture import PLAIN, Layer
 from senn_cli.nets.features import Feature, Map, Source, hidden_feature, readers
 
 Pool = Literal["max3s2", "max2s2", "mean2s2"]
@@ -61,8 +61,8 @@ class DenseArchitecture:
         if not self.blocks or not all(self.blocks):
             raise ValueError("need at least one block, and a layer in every block")
         for layer in self.hidden:
-            if layer.activation == "rational":
-                raise ValueError("a convolutional layer is `silu` or `tanh`, got 'rational'")
+            if layer.activation not in PLAIN:
+                raise ValueError(f"a convolutional layer has no {layer.activation!r}, but {PLAIN}")
         if self.outputs < 1 or self.bud < 0:
             raise ValueError(f"need outputs >= 1 and bud >= 0, got {self.outputs} and {self.bud}")
         if self.pool not in POOLS:

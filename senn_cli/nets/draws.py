@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from senn_cli.nets.architecture import initial_gain
 from senn_cli.nets.features import Map
 from senn_cli.randomness import numpy_generator
 
@@ -37,8 +38,8 @@ def draw_units(
 ) -> Drawn:
     """Input weights of k `units` of what `m` yields, drawn anew from the initial distribution.
 
-    LeCun normal: variance 1 / n for n rows in use. Of rational units biases and coefficients are
-    unit normal, of others the bias is zero.
+    LeCun normal: variance 1 / n for n rows in use, twice that before rectifiers. Of rational units
+    biases and coefficients are unit normal, of others the bias is zero.
 
     Args:
       used: what is in use of every feature; weights on other units are zero.
@@ -46,11 +47,12 @@ def draw_units(
     """
     read = np.concatenate([used[s.feature.name].repeat(s.size) for s in m.sources])
     count, rational = int(read.sum()), m.target.coefficients is not None
+    gain = initial_gain(m.target.activation or "identity")
     columns, coefficients = [], []
     for unit in units:
         rng = numpy_generator(seed, f"{purpose} {m.name} {unit}", step)
         full = np.zeros((m.inputs, m.taps), np.float32)
-        full[read] = rng.standard_normal((count, m.taps)) / np.sqrt(m.taps * count)
+        full[read] = gain * rng.standard_normal((count, m.taps)) / np.sqrt(m.taps * count)
         bias = rng.standard_normal(1) if rational else np.zeros(1)
         columns.append(
             np.concatenate([bias, full.T.reshape(-1)] if m.bias else [full.T.reshape(-1)])

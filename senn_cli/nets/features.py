@@ -14,7 +14,8 @@ from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 
-from senn_cli.nets.architecture import Activation, Layer
+from senn_cli.nets.architecture import Layer
+from senn_cli.spec.activation import Activation
 
 ArrayTree = dict[str, dict[str, np.ndarray]]
 """Parameters on the host: arrays by the name of their map (or activation) and of their leaf."""

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from senn_cli.nets.architecture import Activation, CapacityRule, Layer
+from senn_cli.nets.architecture import CapacityRule, Layer, initial_gain
 from senn_cli.nets.draws import draw_units
 from senn_cli.nets.features import ArrayTree, Feature, Map, Source, used_units
 from senn_cli.nets.graph import written
 from senn_cli.nets.leaves import joined, split
 from senn_cli.nets.registry import Graph, Kind, Parameters, Shifts, Signals, Used, register
 from senn_cli.randomness import numpy_generator
+from senn_cli.spec.activation import Activation
 
 if TYPE_CHECKING:
     import jax
@@ -172,13 +173,14 @@ def draw_neurons(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Input weights, biases and coefficients of `n` neurons from the initial distribution.
 
-    Kernels are LeCun normal; for rational neurons biases and coefficients are unit normal, as in
-    the paper's appendix; for others biases are zero.
+    Kernels are LeCun normal, before rectifiers with He's gain; for rational neurons biases and
+    coefficients are unit normal, as in the paper's appendix; for others biases are zero.
 
     Returns:
       Kernel `(n_in, n)`, bias `(n,)`, coefficients `(3, n)` or None.
     """
-    kernel = (rng.standard_normal((n_in, n)) / np.sqrt(n_in)).astype(np.float32)
+    gain = initial_gain(activation)
+    kernel = (gain * rng.standard_normal((n_in, n)) / np.sqrt(n_in)).astype(np.float32)
     if activation != "rational":
         return kernel, np.zeros(n, np.float32), None
     bias = rng.standard_normal(n).astype(np.float32)
@@ -196,7 +198,7 @@ def initial_parameters(architecture: MlpArchitecture, seed: int) -> ArrayTree:
         n_in, n_out = architecture.map_width(index)
         cap_in, cap_out = architecture.map_capacity(index)
         hidden = index < len(architecture.hidden)
-        activation = architecture.hidden[index].activation if hidden else "silu"
+        activation = architecture.hidden[index].activation if hidden else "identity"
         kernel, bias, coefficients = draw_neurons(rng, n_in, n_out, activation)
         room = ((0, cap_in - n_in), (0, cap_out - n_out))
         params[f"map_{index}"] = {"kernel": np.pad(kernel, room), "bias": np.pad(bias, room[1])}

@@ -14,10 +14,10 @@ import numpy as np
 from jax.typing import DTypeLike
 
 from senn_cli.nets.activation import activate
-from senn_cli.nets.architecture import Activation
 from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.nets.registry import Parameters, Shifts, Signals, Used
 from senn_cli.nets.silenced import silenced
+from senn_cli.spec.activation import Activation
 
 
 class LinearMap(nn.Module):

@@ -15,7 +15,7 @@ from itertools import accumulate
 from typing import Any, Literal
 
 from senn_cli.errors import MISFORMED, RunError
-from senn_cli.nets.architecture import Activation, Layer
+from senn_cli.nets.architecture import Layer
 from senn_cli.nets.features import Architecture
 from senn_cli.nets.registry import architecture_from_json
 from senn_cli.nets.tables import map_rows
@@ -23,6 +23,7 @@ from senn_cli.report.audit import Audit, audit
 from senn_cli.report.record import Record, checkpoint_steps
 from senn_cli.report.timeline import timeline
 from senn_cli.report.tracks import inserted_at, starting_widths, tracks
+from senn_cli.spec.activation import Activation
 
 FORMAT = 1
 """Version of the JSON documents; a change of what a key means would raise it."""

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from senn_cli.spec.activation import Activation, Plain
 from senn_cli.spec.base import DEEPEST, WIDEST, AlsoAccepts, Integral, Listed, Model, Width, fault
 from senn_cli.spec.describe import describe
 from senn_cli.spec.under import Under
@@ -51,10 +52,11 @@ class NetworkSpec(Model):
         default=(10,),
         description="Widths of the hidden layers at the start; [] is a linear model.",
     )
-    activation: Literal["rational", "silu", "tanh"] = Field(
+    activation: Activation = Field(
         default="rational",
         description="Activation of hidden neurons; `rational` is a x + (b + c x) / (1 + x^2) with "
-        "coefficients that are learned, the identity among its values.",
+        "coefficients that are learned, the identity among its values. Layers that growth inserts "
+        "are rational whatever this is: they begin as the identity.",
     )
     capacity: CapacitySpec = Field(
         default=CapacitySpec(), description="Neurons allocated beyond those in use."
@@ -85,8 +87,10 @@ class DenseNetSpec(Model):
         description="Channels of every layer in every block at the start, such as "
         "`[[8], [8, 16]]`. A layer reads the block's input and all layers before it in the block.",
     )
-    activation: Literal["silu", "tanh"] = Field(
-        default="silu", description="Activation of all channels; silu is swish."
+    activation: Plain = Field(
+        default="silu",
+        description="Activation of all channels; silu is swish, gelu x Phi(x) itself, and "
+        "leaky_relu leaves 0.01 of what is negative.",
     )
     pool: Literal["max3s2", "max2s2", "mean2s2"] = Field(
         default="max3s2",

@@ -25,6 +25,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, model_validator
 
 from senn_cli.errors import UsageError
+from senn_cli.spec.activation import Activation, Plain
 from senn_cli.spec.base import Count, Listed, Model, fault
 from senn_cli.spec.describe import alternatives, describe, printable
 from senn_cli.spec.errors import Fault, choose, explain
@@ -39,11 +40,10 @@ BIASES = (
 )
 
 ACTIVATIONS = (
-    "Growth is scored by derivatives, so activations are smooth: silu and tanh, and in an mlp "
-    "rational, x alpha + (beta + gamma x) / (1 + x^2), the one that an inserted layer can begin as "
-    "the identity with. There is no relu or gelu, and a network that was trained with one computes "
-    "something else with silu: put silu, which is closest, in its place where the network was "
-    "trained, train it on for some epochs, and import that."
+    "An mlp may also have `rational`, x alpha + (beta + gamma x) / (1 + x^2), the one that an "
+    "inserted layer can begin as the identity with. A network that was trained with another "
+    "activation computes something else with one of these: put the closest in its place where the "
+    "network was trained, train it on for some epochs, and import that."
 )
 """Why there are these, and what to do about a network with others."""
 
@@ -161,7 +161,7 @@ class MlpMapping(_Mapping):
     """
 
     kind: Literal["mlp"]
-    activation: Literal["rational", "silu", "tanh"]
+    activation: Activation
     maps: Annotated[tuple[LinearMap, ...], Listed, Field(min_length=1)]
     image: Annotated[tuple[Count, Count, Count], Listed] | None = None
     flatten: Literal["HWC", "CHW"] = "HWC"
@@ -191,7 +191,7 @@ class DenseNetMapping(_Mapping):
     """
 
     kind: Literal["densenet"]
-    activation: Literal["silu", "tanh"]
+    activation: Plain
     image: Annotated[tuple[Count, Count, Count], Listed]
     pool: Literal["max3s2", "max2s2", "mean2s2"]
     layout: Literal["OIHW", "HWIO"]

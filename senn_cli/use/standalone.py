@@ -40,7 +40,9 @@ class Rational(nn.Module):
 
 def activate(kind: str, x: jax.Array) -> jax.Array:
     """The activation functions without coefficients."""
-    return nn.silu(x) if kind == "silu" else jnp.tanh(x)
+    if kind == "gelu":
+        return nn.gelu(x, approximate=False)
+    return x if kind == "identity" else getattr(nn, kind)(x)
 
 
 class MLP(nn.Module):

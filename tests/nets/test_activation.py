@@ -6,10 +6,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.special
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from senn_cli.nets.activation import IDENTITY, activate, rational, rational_basis
+from senn_cli.nets.activation import (
+    IDENTITY,
+    activate,
+    rational,
+    rational_basis,
+    second_derivative,
+)
+from senn_cli.nets.architecture import ACTIVATIONS, PLAIN, initial_gain
+from senn_cli.spec.activation import Activation
 from tests.dense import double
 
 
@@ -77,3 +86,38 @@ def test_the_other_activations() -> None:
 def test_a_rational_neuron_without_coefficients_is_refused() -> None:
     with pytest.raises(ValueError, match="needs coefficients"):
         activate("rational", jnp.zeros(2), None)
+
+
+def test_the_plain_functions_are_what_their_names_say() -> None:
+    x = np.linspace(-6, 6, 41)
+    logistic = 1 / (1 + np.exp(-x))
+    wanted = {
+        "silu": x * logistic,
+        "tanh": np.tanh(x),
+        "relu": np.maximum(x, 0),
+        "gelu": x * scipy.special.ndtr(x),
+        "leaky_relu": np.where(x > 0, x, 0.01 * x),
+        "softplus": np.log1p(np.exp(x)),
+        "identity": x,
+    }
+    assert wanted.keys() == set(PLAIN)
+    for name, values in wanted.items():
+        found = activate(name, jnp.asarray(x), None)  # type: ignore[arg-type]
+        np.testing.assert_allclose(found, values, rtol=1e-12, atol=1e-15, err_msg=name)
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_the_second_derivative_is_that_of_the_function(name: Activation) -> None:
+    x = jnp.linspace(-5.0, 5.0, 12)  # without 0, where rectifiers have none
+    one = jnp.array([[0.3], [-2.0], [1.5]])
+    twice = jax.vmap(jax.grad(jax.grad(lambda x: activate(name, x[None], one)[0])))(x)
+    found = second_derivative(name, x[:, None], one)[:, 0]
+    np.testing.assert_allclose(found, twice, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["relu", "leaky_relu"])
+def test_rectifiers_keep_the_second_moment_of_what_they_read(name: Activation) -> None:
+    # He et al., 2015: E[sigma(g z)^2] = 1 for a unit normal z.
+    z, weights = np.polynomial.hermite_e.hermegauss(200)
+    moment = weights @ np.asarray(activate(name, initial_gain(name) * jnp.asarray(z), None)) ** 2
+    assert moment / weights.sum() == pytest.approx(1.0, rel=1e-6)

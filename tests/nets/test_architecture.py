@@ -48,8 +48,8 @@ def test_a_layer_needs_a_neuron_and_room_for_it(width: int, capacity: int) -> No
 
 
 def test_an_unknown_activation_is_refused() -> None:
-    with pytest.raises(ValueError, match="unknown activation 'relu'"):
-        Layer(1, 1, "relu")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="unknown activation 'elu'"):
+        Layer(1, 1, "elu")  # type: ignore[arg-type]
 
 
 def test_the_shape_forgets_what_is_in_use_and_nothing_else() -> None:
@@ -87,7 +87,7 @@ def test_what_says_nothing_of_spare_neurons_has_empty_ones() -> None:
     [
         {"inputs": None},
         {"spare": "asleep"},
-        {"hidden": [{"width": 1, "capacity": 2, "activation": "relu"}]},
+        {"hidden": [{"width": 1, "capacity": 2, "activation": "elu"}]},
         {"hidden": [{"width": 3, "capacity": 2, "activation": "tanh"}]},
         {"hidden": [{"width": 1}]},
         {"hidden": [{"width": 1, "capacity": 1, "activation": "tanh", "depth": 2}]},

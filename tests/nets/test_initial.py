@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from senn_cli.nets.architecture import Activation, Layer
+from senn_cli.nets.architecture import ACTIVATIONS, Layer
 from senn_cli.nets.mlp import MlpArchitecture, draw_neurons, initial_parameters
+from senn_cli.spec.activation import Activation
 from tests.dense import in_use, roomy
 
 WIDE = MlpArchitecture(30, 5, (Layer(400, 400, "rational"), Layer(300, 300, "silu")))
@@ -88,7 +89,7 @@ def test_the_distribution() -> None:
     assert not params["map_1"]["bias"].any() and not params["map_2"]["bias"].any()
 
 
-@pytest.mark.parametrize("activation", ["rational", "silu", "tanh"])
+@pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_neurons_that_are_drawn_later(activation: Activation) -> None:
     kernel, bias, coefficients = draw_neurons(np.random.default_rng(0), 6, 9, activation)
     assert kernel.shape == (6, 9) and bias.shape == (9,)

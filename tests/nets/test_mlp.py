@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from senn_cli.curvature.kronecker import with_constant
-from senn_cli.nets.architecture import Activation
 from senn_cli.nets.features import used_units
 from senn_cli.nets.leaves import joined, split, trained
 from senn_cli.nets.mlp import MlpArchitecture, initial_parameters
 from senn_cli.nets.mlp_flax import MLP, apply
 from senn_cli.nets.registry import Shifts
 from senn_cli.nets.registry import outputs as outputs_of
+from senn_cli.spec.activation import Activation
 from tests.dense import Tree, close, double, in_use, network, padded, roomy
 
 X = np.random.default_rng(5).standard_normal((6, 4))

@@ -7,9 +7,9 @@ import numpy as np
 from senn_cli.growth.objective import Neurons
 from senn_cli.growth.policy import View
 from senn_cli.growth.settings import Settings
-from senn_cli.nets.architecture import Activation
 from senn_cli.nets.mlp import draw_neurons
 from senn_cli.randomness import numpy_generator
+from senn_cli.spec.activation import Activation
 
 
 def as_proposed(settings: Settings) -> bool:
