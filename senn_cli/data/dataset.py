@@ -25,18 +25,20 @@ class Part:
       y: targets, class numbers int32 `(N,)` or values float32 or float64 `(N, k)`.
       ids: row numbers in the source, int64 `(N,)`. Where the source has a test part of its own, the
         test rows are counted on after the training rows, so that no id occurs twice.
+      weights: how much every example counts, float32 `(N,)`, none negative; None where all count
+        alike.
     """
 
     x: Array
     y: Array
     ids: Array
+    weights: Array | None = None
 
     def __post_init__(self) -> None:
         """Raises ValueError where the arrays disagree on the number of examples."""
-        if not len(self.x) == len(self.y) == len(self.ids):
-            raise ValueError(
-                f"x, y and ids differ in length: {len(self.x)}, {len(self.y)}, {len(self.ids)}"
-            )
+        lengths = [len(a) for a in (self.x, self.y, self.ids, self.weights) if a is not None]
+        if len(set(lengths)) > 1:
+            raise ValueError(f"x, y, ids and weights differ in length: {lengths}")
 
     def __len__(self) -> int:
         """The number of examples."""
@@ -44,7 +46,8 @@ class Part:
 
     def take(self, rows: Array) -> Part:
         """The part made of these positions, in this order."""
-        return Part(self.x[rows], self.y[rows], self.ids[rows])
+        weights = None if self.weights is None else self.weights[rows]
+        return Part(self.x[rows], self.y[rows], self.ids[rows], weights)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from senn_cli.data import (
@@ -131,7 +133,7 @@ def _encode(
             continue
         notes += [f"{name}: {note}" for note in encoding.unknown(found.features, part.x)]
         x = encoding.filled(encoding.encode(found.features, part.x))
-        encoded[name] = Part(x, part.y, part.ids)
+        encoded[name] = replace(part, x=x)
     return encoded, notes
 
 

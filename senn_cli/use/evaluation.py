@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -156,14 +156,14 @@ def fitted(part: Part, dataset: Dataset, how: Preprocessing, where: str) -> Part
                 f"{where}: {plural(dataset.outputs, 'target')} an example, but the run has "
                 f"{len(how.target_shift)}"
             )
-        return Part(x, part.y, part.ids)
+        return replace(part, x=x)
     unknown = [name for name in dataset.classes if name not in how.classes]
     if unknown:
         raise DataError(
             f"{where}: the run does not know {_some(unknown)}; its classes are {_some(how.classes)}"
         )
     numbers = np.array([how.classes.index(name) for name in dataset.classes], np.int32)
-    return Part(x, numbers[part.y], part.ids)
+    return replace(part, x=x, y=numbers[part.y])
 
 
 def _notes(dataset: Dataset, how: Preprocessing, overrides: Sequence[str]) -> tuple[str, ...]:
