@@ -119,21 +119,29 @@ def load(run: str | Path) -> Model:
 
 
 def import_weights(
-    weights: str | Path, mapping: str | Path | None = None, *, output: str | Path
+    weights: Any,
+    mapping: str | Path | None = None,
+    *,
+    output: str | Path,
+    overrides: Sequence[str] = (),
 ) -> Imported:
     """Reads a network that was trained elsewhere, as `senn import` does.
 
     Args:
-      weights: a `.safetensors` or `.npz` file.
-      mapping: a YAML file that says which array is what; an export of senn needs none.
+      weights: a file of PyTorch, Keras, safetensors or NumPy; or scikit-learn's fitted
+        `MLPClassifier` or `MLPRegressor`, alone or behind scalers in a `Pipeline`.
+      mapping: a YAML file that says which array is what; not needed where names, a configuration
+        or senn's own description tell.
       output: a new or empty directory, which `transfer` takes as its origin.
+      overrides: keys of the mapping, given or found, such as `activation=relu`.
 
     Raises:
       SennError: as the command line would report, see `senn_cli.errors`.
     """
     from senn_cli.use.imports import import_weights as read
 
-    return read(Path(weights), None if mapping is None else Path(mapping), Path(output))
+    place = None if mapping is None else Path(mapping)
+    return read(weights, place, Path(output), overrides)
 
 
 def _spec(spec: Spec | str | Path | Mapping[str, Any], overrides: Sequence[str]) -> Spec:

@@ -22,7 +22,7 @@ from senn_cli.given import looks_like, require_file
 from senn_cli.spec.data import CsvSpec
 from senn_cli.use.array_files import read_array
 from senn_cli.use.import_mapping import read_mapping
-from senn_cli.use.import_reader import open_weights
+from senn_cli.use.weights_files import open_weights
 
 
 def test_what_exists_and_is_no_regular_file_is_named(

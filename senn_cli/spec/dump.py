@@ -57,8 +57,24 @@ def dump_spec(spec: Spec) -> str:
       spec: its paths are written as they are, absolute if the spec was loaded.
     """
     written = _styled(spec.model_dump(mode="json"))
-    text: str = yaml.dump(written, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
-    return f"{HEADER}\n{text}"
+    return f"{HEADER}\n{_dumped(written)}"
+
+
+def as_yaml(values: dict[str, Any]) -> str:
+    """Plain values as YAML: lists in one line each, but a list of mappings with one a line."""
+    lines: list[str] = []
+    for key, value in values.items():
+        if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+            rows = "".join(f"  - {_dumped(_Inline(one))}" for one in value)
+            lines.append(f"{key}:\n{rows}")
+        else:
+            lines.append(_dumped({key: _Inline(value) if isinstance(value, dict) else value}))
+    return "".join(lines)
+
+
+def _dumped(value: Any) -> str:
+    text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+    return text
 
 
 def _styled(value: Any) -> Any:

@@ -1,11 +1,12 @@
 """The mapping file of `senn import`: which array of a file of weights is which part of a network.
 
 kind: mlp
-activation: silu
+activation: silu                # or a list, one for each hidden layer
 maps:
   - {kernel: fc1.weight, bias: fc1.bias, transpose: true}   # PyTorch's (out, in)
   - {kernel: fc2.weight, bias: fc2.bias, transpose: true}
 preprocessing: {shape: [28, 28], dtype: uint8, shift: 33.3, scale: 0.0128}
+classes: [no, yes]              # of a network with one output: that is the log-odds of the second
 
 kind: densenet
 activation: tanh
@@ -19,33 +20,38 @@ head: {kernel: fc.weight, bias: fc.bias, transpose: true}
 from __future__ import annotations
 
 from collections.abc import Mapping as Dictionary
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, model_validator
 
 from senn_cli.errors import UsageError
-from senn_cli.spec.activation import Activation, Plain
+from senn_cli.nets.architecture import ACTIVATIONS, PLAIN
 from senn_cli.spec.base import Count, Listed, Model, fault
 from senn_cli.spec.describe import alternatives, describe, printable
 from senn_cli.spec.errors import Fault, choose, explain
 from senn_cli.spec.nodes import locate, plain
+from senn_cli.spec.overrides import apply_overrides
 from senn_cli.spec.suggest import closest
 from senn_cli.spec.text import read_text
 from senn_cli.spec.yaml import read_yaml
+from senn_cli.words import plural
 
 BIASES = (
     "senn's convolutions have no bias: a growing layer is scored by what its kernel reads, and the "
     "head's bias is the only one"
 )
 
-ACTIVATIONS = (
-    "An mlp may also have `rational`, x alpha + (beta + gamma x) / (1 + x^2), the one that an "
-    "inserted layer can begin as the identity with. A network that was trained with another "
-    "activation computes something else with one of these: put the closest in its place where the "
-    "network was trained, train it on for some epochs, and import that."
+OTHERS = (
+    "A network that was trained with another activation computes something else with one of these: "
+    "put the closest in its place where the network was trained, train it on for some epochs, and "
+    "import that."
 )
-"""Why there are these, and what to do about a network with others."""
+"""What to do about a network with an activation that there is not."""
+
+WORDS = (*ACTIVATIONS, "sigmoid")
+"""Activations of an mlp's mapping; sigmoid(x) = 1/2 + tanh(x/2)/2 is imported as tanh."""
 
 _Name = Annotated[str, StringConstraints(min_length=1)]
 _Real = Annotated[float, Field(strict=False)]
@@ -64,6 +70,20 @@ Numbers = Annotated[_Real | tuple[_Real, ...], BeforeValidator(_numbers)]
 
 def _no_bias(value: Any) -> Any:
     raise fault(f"should be left out: {BIASES}")
+
+
+def _activation(value: Any) -> Any:
+    words = tuple(value) if isinstance(value, list | tuple) else (value,)
+    for word in words:
+        if word not in WORDS:
+            raise fault(choose(WORDS, word))
+    return words if isinstance(value, list | tuple) else value
+
+
+def _of_convolutions(value: Any) -> Any:
+    if value not in PLAIN:
+        raise fault(choose(PLAIN, value))
+    return value
 
 
 def _kernel_alone(value: Any) -> Any:
@@ -112,11 +132,15 @@ class Feeding(Model):
 
     Attributes:
       shape: of one example; None for the network's image, or its inputs as a list.
+      columns: names of the inputs, where examples are rows of a table.
       dtype: of one example.
       shift, scale: one number, or one for each channel or feature.
     """
 
     shape: Annotated[tuple[Count, ...], Field(min_length=1), Listed] | None = None
+    columns: Annotated[tuple[_Name, ...], BeforeValidator(_texts), Field(min_length=1)] | None = (
+        None
+    )
     dtype: Literal["uint8", "float32"] = "float32"
     shift: Numbers = 0.0
     scale: Numbers = 1.0
@@ -161,16 +185,31 @@ class MlpMapping(_Mapping):
     """
 
     kind: Literal["mlp"]
-    activation: Activation
+    activation: Annotated[str | tuple[str, ...] | None, BeforeValidator(_activation)] = None
     maps: Annotated[tuple[LinearMap, ...], Listed, Field(min_length=1)]
     image: Annotated[tuple[Count, Count, Count], Listed] | None = None
     flatten: Literal["HWC", "CHW"] = "HWC"
 
+    @property
+    def activations(self) -> tuple[str, ...]:
+        """That of every hidden layer."""
+        if isinstance(self.activation, tuple):
+            return self.activation
+        return () if self.activation is None else (self.activation,) * (len(self.maps) - 1)
+
     @model_validator(mode="after")
     def _coefficients(self) -> MlpMapping:
-        rational = self.activation == "rational"
+        hidden = len(self.maps) - 1
+        if len(self.activations) != hidden:
+            told = f"one for each of {plural(hidden, 'hidden layer')}"
+            raise fault(
+                f"`activation` is missing, which names of arrays do not tell: {told}, or one for "
+                "all by `--activation`: " + alternatives(WORDS)
+                if self.activation is None
+                else f"`activation` should name {told}, found {len(self.activations)}"
+            )
         for index, one in enumerate(self.maps):
-            wanted = rational and index < len(self.maps) - 1
+            wanted = index < hidden and self.activations[index] == "rational"
             if wanted != (one.coefficients is not None):
                 told = "should name" if wanted else "should not name"
                 raise fault(
@@ -191,7 +230,7 @@ class DenseNetMapping(_Mapping):
     """
 
     kind: Literal["densenet"]
-    activation: Plain
+    activation: Annotated[str, BeforeValidator(_of_convolutions)]
     image: Annotated[tuple[Count, Count, Count], Listed]
     pool: Literal["max3s2", "max2s2", "mean2s2"]
     layout: Literal["OIHW", "HWIO"]
@@ -217,8 +256,8 @@ _KINDS: dict[str, type[MlpMapping] | type[DenseNetMapping]] = {
 }
 
 
-def read_mapping(path: Path) -> Mapping:
-    """The mapping in a YAML file.
+def read_mapping(path: Path, overrides: Sequence[str] = ()) -> Mapping:
+    """The mapping in a YAML file, with `key=value` overrides as `--set` takes them.
 
     Raises:
       UsageError: it cannot be read, or has faults, all of which are listed.
@@ -228,7 +267,23 @@ def read_mapping(path: Path) -> Mapping:
         text = read_text(path, "mapping", UsageError)
     except FileNotFoundError:
         raise UsageError(f"{shown}: no such file") from None
+    return parse_mapping(text, shown, overrides)
+
+
+def parse_mapping(text: str, shown: str, overrides: Sequence[str] = ()) -> Mapping:
+    """The mapping in a text of YAML.
+
+    Args:
+      text: what a mapping file holds, or what was found without one.
+      shown: how to call it in an error.
+      overrides: `key=value`, values as YAML.
+
+    Raises:
+      UsageError: it has faults, all of which are listed.
+    """
     root, found = read_yaml(text, filename=shown)
+    if not found and isinstance(root.value, dict):
+        root, found = apply_overrides(root, overrides)
     if found:
         raise _invalid([Fault(f.origin, f.line, f.path, f.message) for f in found])
     if not isinstance(root.value, dict):
@@ -252,7 +307,7 @@ def read_mapping(path: Path) -> Mapping:
 def _invalid(faults: list[Fault]) -> UsageError:
     lines = [str(one) for one in sorted(faults, key=lambda one: one.line or 0)]
     other = any(one.path == ("activation",) and "should be one of" in one.message for one in faults)
-    hint = ACTIVATIONS if other else None
+    hint = OTHERS if other else None
     return UsageError("\n".join(dict.fromkeys(lines)), title="Invalid mapping", hint=hint)
 
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from senn_cli.data.encoding import Column, Encoding
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.errors import UsageError
 from senn_cli.model import mismatch
@@ -18,22 +19,24 @@ from senn_cli.nets.architecture import Layer
 from senn_cli.nets.densenet_architecture import DenseArchitecture
 from senn_cli.nets.features import Architecture, ArrayTree
 from senn_cli.nets.mlp import MlpArchitecture
+from senn_cli.spec.activation import Activation
 from senn_cli.use.import_mapping import BIASES, DenseNetMapping, Mapping, MlpMapping
-from senn_cli.use.import_reader import Origin, Reader, WeightsFile
+from senn_cli.use.import_reader import Origin, Reader, Taken
+from senn_cli.use.weights_files import WeightsFile
+from senn_cli.words import plural
 
 
 class _Given(NamedTuple):
     """What a mapping names for one map.
 
     Attributes:
-      kernel: read: `(*window, inputs, outputs)`, over all that the map reads.
-      words: what was done to it.
-      bias, coefficients: names of arrays, not read yet.
+      kernel: `(*window, inputs, outputs)`, over all that the map reads.
+      bias: `(outputs,)`; None where the map has none.
+      coefficients: the name of an array, not read yet.
     """
 
-    kernel: np.ndarray
-    words: list[str]
-    bias: str | None = None
+    kernel: Taken
+    bias: Taken | None = None
     coefficients: str | None = None
 
 
@@ -63,7 +66,7 @@ def _tree(reader: Reader, architecture: Architecture, given: dict[str, _Given]) 
     """The parameters: every kernel cut into what belongs to each source of its map."""
     params: ArrayTree = {}
     for m in architecture.maps:
-        kernel, words, bias, coefficients = given[m.name]
+        (kernel, words, _), bias, coefficients = given[m.name]
         leaves: dict[str, np.ndarray] = {}
         first = 0
         for source in m.sources:
@@ -72,8 +75,8 @@ def _tree(reader: Reader, architecture: Architecture, given: dict[str, _Given]) 
             several = [part] if len(m.sources) > 1 else []
             leaves[source.leaf] = reader.told(f"{m.name}/{source.leaf}", value, [*words, *several])
             first += source.rows
-        if m.bias:
-            leaves["bias"] = reader.bias(bias, f"{m.name}/bias", m.columns)
+        if bias is not None:
+            leaves["bias"] = reader.told(f"{m.name}/bias", bias.value, bias.words, zero=bias.zero)
         params[m.name] = leaves
         if (own := m.target.coefficients) is not None:
             assert coefficients is not None  # the mapping was checked
@@ -84,8 +87,7 @@ def _tree(reader: Reader, architecture: Architecture, given: dict[str, _Given]) 
 
 
 def _mlp(reader: Reader, mapping: MlpMapping) -> tuple[Architecture, dict[str, _Given]]:
-    given: dict[str, _Given] = {}
-    sizes: list[int] = []
+    given: list[_Given] = []
     read = None if mapping.image is None else math.prod(mapping.image)
     for index, one in enumerate(mapping.maps):
         shape, order = ((None, read), (1, 0)) if one.transpose else ((read, None), ())
@@ -96,12 +98,52 @@ def _mlp(reader: Reader, mapping: MlpMapping) -> tuple[Architecture, dict[str, _
             kernel = kernel.reshape(channels, height, width, -1).transpose(1, 2, 0, 3)
             kernel = kernel.reshape(height * width * channels, -1)
             words.append("its inputs put from CHW into HWC")
-        given[f"map_{index}"] = _Given(kernel, words, one.bias, one.coefficients)
-        sizes.append(kernel.shape[0])
         read = kernel.shape[1]
-    hidden = tuple(Layer(n, n, mapping.activation) for n in sizes[1:])
-    assert read is not None
-    return MlpArchitecture(sizes[0], read, hidden), given
+        bias = reader.bias(one.bias, f"the bias of map_{index}", read)
+        given.append(_Given(Taken(kernel, words), bias, one.coefficients))
+    for index, word in enumerate(mapping.activations):
+        if word == "sigmoid":
+            given[index : index + 2] = _as_tanh(*given[index : index + 2])
+    if mapping.classes is not None and len(mapping.classes) == 2 and read == 1:
+        given[-1] = _two_logits(given[-1])
+    sizes = [one.kernel.value.shape for one in given]
+    words_of = ("tanh" if word == "sigmoid" else word for word in mapping.activations)
+    hidden = tuple(
+        Layer(n, n, cast("Activation", word))
+        for (_, n), word in zip(sizes[:-1], words_of, strict=True)
+    )
+    architecture = MlpArchitecture(sizes[0][0], sizes[-1][1], hidden)
+    return architecture, {f"map_{index}": one for index, one in enumerate(given)}
+
+
+def _as_tanh(before: _Given, after: _Given) -> tuple[_Given, _Given]:
+    """The maps around a sigmoid, with a tanh in its place: sigmoid(x) = 1/2 + tanh(x/2)/2."""
+
+    def changed(one: Taken | None, by: np.ndarray | float, words: str) -> Taken:
+        assert one is not None  # all maps of an mlp have a bias
+        value = np.asarray(one.value * np.float32(0.5) + by, np.float32)
+        return Taken(value, [*one.words, words])
+
+    halved, moved = "halved, for tanh in place of sigmoid", "moved by half of the kernel's sums"
+    bias = after.bias
+    assert bias is not None
+    sums = after.kernel.value.sum(axis=0, dtype=np.float64) / 2 + bias.value / 2
+    return (
+        _Given(changed(before.kernel, 0, halved), changed(before.bias, 0, halved)),
+        _Given(changed(after.kernel, 0, halved), changed(bias, sums, moved), after.coefficients),
+    )
+
+
+def _two_logits(last: _Given) -> _Given:
+    """The last map with logits (0, z), where the only output z is the second class' log-odds."""
+    words = "as the second of two logits, the first of which is 0"
+
+    def beside(one: Taken | None) -> Taken:
+        assert one is not None  # all maps of an mlp have a bias
+        value = np.concatenate([np.zeros_like(one.value), one.value], axis=-1)
+        return Taken(value, [*one.words, words])
+
+    return _Given(beside(last.kernel), beside(last.bias))
 
 
 def _densenet(reader: Reader, mapping: DenseNetMapping) -> tuple[Architecture, dict[str, _Given]]:
@@ -116,17 +158,18 @@ def _densenet(reader: Reader, mapping: DenseNetMapping) -> tuple[Architecture, d
             shape = (None, read, 3, 3) if pytorch else (3, 3, read, None)
             order = (2, 3, 1, 0) if pytorch else ()
             kernel, words = reader.take(one.kernel, place, shape, order)
-            given[f"block_{number}/layer_{j}"] = _Given(kernel, words)
+            given[f"block_{number}/layer_{j}"] = _Given(Taken(kernel, words))
             width = kernel.shape[3]
-            layers.append(Layer(width, width, mapping.activation))
+            layers.append(Layer(width, width, cast("Activation", mapping.activation)))
             read, before = read + width, width
         blocks.append(tuple(layers))
     head = mapping.head
     sizes = (None, before) if head.transpose else (before, None)
     turned = (1, 0) if head.transpose else ()
     kernel, words = reader.take(head.kernel, "the kernel of the head", sizes, turned)
-    given["head"] = _Given(kernel, words, head.bias)
     outputs = kernel.shape[1]
+    bias = reader.bias(head.bias, "the bias of head", outputs)
+    given["head"] = _Given(Taken(kernel, words), bias)
     return DenseArchitecture(mapping.image, outputs, tuple(blocks), 0, mapping.pool), given
 
 
@@ -180,20 +223,29 @@ def preprocessing_of(
     if feeding is None:
         return None
     image = mapping.image
+    columns = feeding.columns
     shape = feeding.shape or image or (architecture.inputs,)
+    encoding = None if columns is None else Encoding(tuple(map(Column, columns)))
+    if columns is not None and (len(columns),) != shape:
+        raise UsageError(
+            f"{where}: preprocessing.columns names {plural(len(columns), 'input')} of examples of "
+            f"the shape {shape}"
+        )
     count = architecture.outputs
     targets = mapping.targets
     names = mapping.classes or tuple(str(number) for number in range(count))
     scale = None if targets is None else _each(targets.scale, (count,))
+    wide = np.float32 if columns is None else np.float64
     result = Preprocessing(
         task="classification" if targets is None else "regression",
         shape=shape,
-        dtype=feeding.dtype,
+        dtype="float64" if columns is not None else feeding.dtype,
         classes=names if targets is None else (),
-        shift=_each(feeding.shift, shape),
-        scale=_each(feeding.scale, shape),
+        shift=_each(feeding.shift, shape, wide),
+        scale=_each(feeding.scale, shape, wide),
         target_shift=_each(0.0 if targets is None else targets.shift, (count,)),
         target_scale=_each(1.0, (count,)) if scale is None else scale,
+        encoding=encoding,
     )
     fault = mismatch(architecture, result)
     if fault is None and targets is not None:
@@ -206,9 +258,11 @@ def preprocessing_of(
     return result
 
 
-def _each(value: float | tuple[float, ...], shape: tuple[int, ...]) -> np.ndarray:
+def _each(
+    value: float | tuple[float, ...], shape: tuple[int, ...], dtype: Any = np.float32
+) -> np.ndarray:
     """The numbers, as an array that goes with `shape`: one, one a channel, or one a feature."""
-    array = np.asarray(value, np.float32)
+    array = np.asarray(value, dtype)
     if array.ndim == 0:
-        return array[None] if len(shape) > 1 else np.full(shape, array, np.float32)
+        return array[None] if len(shape) > 1 else np.full(shape, array, dtype)
     return array.reshape(shape) if array.size == math.prod(shape) else array

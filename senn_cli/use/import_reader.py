@@ -1,125 +1,22 @@
-"""Reading the arrays of a network that others wrote: `.safetensors` and `.npz`.
+"""Taking arrays from a file of weights strictly: each once, and of the shape that it must have.
 
-Arrays are read one at a time and taken strictly: each once, and of the shape that it must have.
 Nothing is cut, padded or guessed, and whatever is done to an array is told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from senn_cli.data.numpy_files import Archive, opened
-from senn_cli.errors import DataError, RunError, UsageError
-from senn_cli.given import require_file
+from senn_cli.errors import RunError, UsageError
 from senn_cli.nets.features import ArrayTree
 from senn_cli.spec.suggest import closest
-from senn_cli.use.extras import require
+from senn_cli.use.weights_files import WeightsFile
 from senn_cli.words import plural
-
-_PURPOSE = "reading .safetensors"
-_FLOATS = ("BF16", "F16", "F32", "F64")
-"""Types of a safetensors file that are taken: each number is one of float32, or rounded to one."""
-
-
-@dataclass(frozen=True)
-class WeightsFile:
-    """The arrays in a file.
-
-    Attributes:
-      path: of the file.
-      names: of all arrays, in order.
-      metadata: what a safetensors file says of itself.
-      load: reads one array; RunError where it cannot.
-    """
-
-    path: Path
-    names: tuple[str, ...]
-    metadata: dict[str, str]
-    load: Callable[[str], np.ndarray]
-
-
-def open_weights(path: Path) -> WeightsFile:
-    """The file of arrays in `path`.
-
-    Raises:
-      UsageError: there is no such file, it has another ending, or safetensors is not installed.
-      RunError: it cannot be read or is damaged.
-    """
-    require_file(path, UsageError)
-    if not path.exists():
-        raise UsageError(f"{path} does not exist; name a file of weights, .safetensors or .npz")
-    if path.suffix == ".safetensors":
-        return _safetensors(path)
-    if path.suffix == ".npz":
-        return _npz(path)
-    raise UsageError(
-        f"{path}: a file of weights ends with .safetensors or .npz",
-        hint="In PyTorch: safetensors.torch.save_file(model.state_dict(), 'model.safetensors')",
-    )
-
-
-def _safetensors(path: Path) -> WeightsFile:
-    safetensors = require("safetensors", _PURPOSE)
-
-    def reading(action: Callable[[Any], Any]) -> Any:
-        try:
-            with safetensors.safe_open(path, framework="np") as file:
-                return action(file)
-        except (OSError, ValueError, TypeError, safetensors.SafetensorError) as error:
-            text = getattr(error, "strerror", None) or str(error)
-            raise RunError(f"{path} is no safetensors file, or damaged: {text}") from error
-
-    def load(name: str) -> np.ndarray:
-        kind = reading(lambda file: file.get_slice(name).get_dtype())
-        if kind not in _FLOATS:
-            raise _wrong_type(path, name, kind)
-        if kind == "BF16":
-            require("ml_dtypes", _PURPOSE)  # comes with JAX; NumPy knows bfloat16 from then on
-        return np.asarray(reading(lambda file: file.get_tensor(name)))
-
-    names, metadata = reading(lambda file: (tuple(file.keys()), file.metadata() or {}))
-    return WeightsFile(path, names, dict(metadata), load)
-
-
-def _npz(path: Path) -> WeightsFile:
-    @contextmanager
-    def archive() -> Iterator[Archive]:
-        try:
-            with opened(path) as found:
-                if not isinstance(found, Archive):
-                    raise DataError(
-                        f"{path} holds a single array, not an archive of named ones",
-                        hint="Write it by numpy.savez(path, **arrays).",
-                    )
-                yield found
-        except DataError as error:  # weights are no data
-            raise RunError(error.message, hint=error.hint) from error
-
-    def load(name: str) -> np.ndarray:
-        with archive() as file:
-            found = file.take(name)
-        if found.dtype.kind != "f" or found.dtype.itemsize > 8:
-            raise _wrong_type(path, name, str(found.dtype))
-        return found
-
-    with archive() as file:
-        return WeightsFile(path, file.names, {}, load)
-
-
-def _wrong_type(path: Path, name: str, kind: str) -> RunError:
-    return RunError(
-        f"{path}: the array {name} is {kind}; float32, float16, float64 and, in safetensors, "
-        "bfloat16 can be imported",
-        hint="Convert it where the file is written: tensor.float() in PyTorch, "
-        "x.astype(numpy.float32) in JAX and NumPy. What the network does not need is named in "
-        "`ignore:`.",
-    )
 
 
 def as_float32(array: np.ndarray, name: str, path: Path) -> tuple[np.ndarray, str]:
@@ -163,6 +60,17 @@ class Origin:
     shape: tuple[int, ...]
     words: str
     zero: bool = False
+
+
+class Taken(NamedTuple):
+    """An array, what was done to it, and whether it is zero as the file has none."""
+
+    value: np.ndarray
+    words: list[str]
+    zero: bool = False
+
+
+_NO_BIAS = "zero: the mapping names no bias for this map"
 
 
 @dataclass
@@ -213,19 +121,18 @@ class Reader:
             words.append("transposed")
         return found, [*words, changed] if changed else words
 
-    def told(self, array: str, value: np.ndarray, words: Sequence[str]) -> np.ndarray:
+    def told(
+        self, array: str, value: np.ndarray, words: Sequence[str], *, zero: bool = False
+    ) -> np.ndarray:
         """`value`, noted down as the array of that name."""
-        self.origins.append(Origin(f"params/{array}", value.shape, ", ".join(words)))
+        self.origins.append(Origin(f"params/{array}", value.shape, ", ".join(words), zero))
         return value
 
-    def bias(self, name: str | None, array: str, outputs: int) -> np.ndarray:
+    def bias(self, name: str | None, place: str, outputs: int) -> Taken:
         """A map's bias; zero where the mapping names none."""
         if name is None:
-            told = "zero: the mapping names no bias for this map"
-            self.origins.append(Origin(f"params/{array}", (outputs,), told, zero=True))
-            return np.zeros(outputs, np.float32)
-        value, words = self.take(name, f"the bias of {array.partition('/')[0]}", (outputs,))
-        return self.told(array, value, words)
+            return Taken(np.zeros(outputs, np.float32), [_NO_BIAS], zero=True)
+        return Taken(*self.take(name, place, (outputs,)))
 
 
 def _fits(found: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,11 +25,22 @@ from senn_cli.runs.free import require_free
 from senn_cli.runs.imported import DATA
 from senn_cli.runs.jsonl import dumps
 from senn_cli.runs.weights import save_weights
+from senn_cli.spec.dump import as_yaml
 from senn_cli.training.origin import FORMAT, TRANSFER, digest_of
 from senn_cli.use import export_safetensors
-from senn_cli.use.import_mapping import read_mapping
+from senn_cli.use.import_mapping import WORDS, parse_mapping, read_mapping
+from senn_cli.use.import_names import told as names_tell
 from senn_cli.use.import_network import build, preprocessing_of
-from senn_cli.use.import_reader import Origin, WeightsFile, check_finite, open_weights
+from senn_cli.use.import_reader import Origin, check_finite
+from senn_cli.use.import_sklearn import is_estimator, open_estimator
+from senn_cli.use.weights_files import open_weights
+from senn_cli.words import plural
+
+_FIRST = ("kind", "activation", "pool", "image", "layout", "flatten", "maps", "blocks", "head")
+"""The order of a mapping's keys where it is written."""
+
+_TASKS = {"classes", "targets", "labels"}
+"""Keys of a mapping that say what outputs are, of which it has one."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +53,7 @@ class Imported:
       arrays: where every array comes from.
       preprocessing: None where nothing says how examples become inputs.
       digest: of the parameters, as transfers name them.
+      notes: what was assumed where no mapping was given, as sentences.
     """
 
     path: Path
@@ -48,37 +61,119 @@ class Imported:
     arrays: tuple[Origin, ...]
     preprocessing: Preprocessing | None
     digest: str
+    notes: tuple[str, ...] = ()
 
 
-def import_weights(weights: Path, mapping: Path | None, output: Path) -> Imported:
-    """Reads a network that was trained elsewhere, and writes it to a directory.
+@dataclass(frozen=True)
+class Plan:
+    """A network as it was read, before anything is written.
+
+    Attributes:
+      source: the file, or the object of Python.
+      mapping: which array is what, as a mapping file says it; None for an export of senn.
+      written: the mapping file, if one was given.
+      notes: what was assumed where none was.
+      architecture, params, arrays, preprocessing: see `Imported`.
+    """
+
+    source: Path
+    mapping: str | None
+    written: Path | None
+    notes: tuple[str, ...]
+    architecture: Architecture
+    params: ArrayTree
+    arrays: tuple[Origin, ...]
+    preprocessing: Preprocessing | None
+
+
+def read_weights(weights: Any, mapping: Path | None = None, overrides: Sequence[str] = ()) -> Plan:
+    """Reads a network that was trained elsewhere; writes nothing.
 
     Args:
-      weights: a `.safetensors` or `.npz` file.
-      mapping: a file as `import_mapping` describes it; None for an export of senn, which describes
-        itself.
-      output: a new or empty directory.
+      weights: the path of a file as `weights_files` knows them, or a fitted estimator.
+      mapping: a file as `import_mapping` describes it; None where names, a configuration or senn's
+        own description tell.
+      overrides: keys of the mapping, given or found, as `key=value`.
 
     Raises:
-      UsageError: a file or directory that cannot be used, or a mapping that does not fit the file.
+      UsageError: a file that cannot be used, a mapping that does not fit it, or none where nothing
+        tells.
       RunError: a damaged file, an array of another shape or type, or with numbers that are not
-        finite; or the directory cannot be written.
+        finite.
+    """
+    file = open_estimator(weights) if is_estimator(weights) else open_weights(Path(weights))
+    if mapping is None and "senn" in file.metadata:
+        if overrides:
+            raise UsageError(f"{file.path} is an export of senn, of which all is known: no --set")
+        model = export_safetensors.read(file.path)
+        check_finite(model.params, str(file.path))
+        arrays = tuple(
+            Origin(f"params/{part}/{leaf}", array.shape, f"from {part}.{leaf}")
+            for part, leaves in model.params.items()
+            for leaf, array in leaves.items()
+        )
+        known = (model.architecture, model.params, arrays, model.preprocessing)
+        return Plan(file.path, None, None, (), *known)
+    if mapping is None:
+        told = names_tell(file) if file.told is None else file.told()
+        where, notes = f"the mapping found for {file.path}", told.notes
+        said = _keys(overrides) & _TASKS
+        # What outputs are taken for gives way to what is said of them.
+        values = {key: v for key, v in told.values.items() if not said or key not in _TASKS}
+        text = as_yaml(values)
+        if len(values["maps"]) > 1 and "activation" not in {*values, *_keys(overrides)}:
+            raise UsageError(
+                f"{file.path} does not tell the activation of its "
+                f"{plural(len(values['maps']) - 1, 'hidden layer')}",
+                hint=f"Say it: --activation {' | '.join(WORDS)}. Beside that, this was found:\n"
+                + text,
+            )
+        described = parse_mapping(text, where, overrides)
+    else:
+        where, notes = str(mapping), ()
+        described = read_mapping(mapping, overrides)
+    architecture, params, origins = build(file, described, where)
+    feeding = preprocessing_of(described, architecture, where)
+    used = described.model_dump(mode="json", exclude_unset=True)
+    used = {key: used[key] for key in (*(k for k in _FIRST if k in used), *used)}
+    return Plan(file.path, as_yaml(used), mapping, notes, architecture, params, origins, feeding)
+
+
+def _keys(overrides: Sequence[str]) -> set[str]:
+    """The keys that are set from outside."""
+    return {text.partition("=")[0].strip() for text in overrides}
+
+
+def explained(plan: Plan) -> str:
+    """The mapping as YAML, with what it makes and what was assumed in comments."""
+    network = plan.architecture
+    sizes = " -> ".join(map(str, (network.inputs, *network.widths, network.outputs)))
+    lines = [f"makes of {plan.source}: {network.kind}, {sizes}, {network.parameters:,} parameters"]
+    lines += [f"{one.array} ({', '.join(map(str, one.shape))}): {one.words}" for one in plan.arrays]
+    lines += [f"note: {note}" for note in plan.notes]
+    if plan.mapping is None:
+        lines.append("it is an export of senn, which describes itself and needs no mapping")
+    return "".join(f"# {line}\n" for line in lines) + (plan.mapping or "")
+
+
+def write_import(plan: Plan, output: Path) -> Imported:
+    """Writes a network that was read to a new or empty directory.
+
+    Raises:
+      UsageError: the directory cannot be used.
+      RunError: it cannot be written.
     """
     output = output.absolute()
     require_free(output, "-o")
-    file = open_weights(weights)
-    preprocessing: Preprocessing | None
-    if mapping is None:
-        architecture, params, arrays, preprocessing = _exported(file)
-    else:
-        described = read_mapping(mapping)
-        architecture, params, arrays = build(file, described, str(mapping))
-        preprocessing = preprocessing_of(described, architecture, str(mapping))
-    flat = {f"params/{p}/{leaf}": a for p, leaves in params.items() for leaf, a in leaves.items()}
-    found = Imported(output, architecture, arrays, preprocessing, digest_of(flat))
+    flat = {
+        f"params/{p}/{leaf}": a for p, leaves in plan.params.items() for leaf, a in leaves.items()
+    }
+    found = Imported(
+        output, plan.architecture, plan.arrays, plan.preprocessing, digest_of(flat), plan.notes
+    )
     existed = output.exists()
     try:
-        _write(found, params, weights, mapping)
+        _write(found, plan)
     except BaseException:
         shutil.rmtree(output, ignore_errors=True)
         if existed:
@@ -87,35 +182,23 @@ def import_weights(weights: Path, mapping: Path | None, output: Path) -> Importe
     return found
 
 
-def _exported(
-    file: WeightsFile,
-) -> tuple[Architecture, ArrayTree, tuple[Origin, ...], Preprocessing]:
-    """The network in a file that `senn export --format safetensors` wrote."""
-    if "senn" not in file.metadata:
-        raise UsageError(
-            f"{file.path} does not describe itself: it is no network that senn exported as "
-            "safetensors",
-            hint="Say in a mapping file what its arrays are: senn import WEIGHTS MAPPING",
-        )
-    model = export_safetensors.read(file.path)
-    check_finite(model.params, str(file.path))
-    arrays = tuple(
-        Origin(f"params/{part}/{leaf}", array.shape, f"from {part}.{leaf}")
-        for part, leaves in model.params.items()
-        for leaf, array in leaves.items()
-    )
-    return model.architecture, model.params, arrays, model.preprocessing
+def import_weights(
+    weights: Any, mapping: Path | None, output: Path, overrides: Sequence[str] = ()
+) -> Imported:
+    """Reads a network as `read_weights` does, and writes it to the directory `output`."""
+    require_free(output.absolute(), "-o")
+    return write_import(read_weights(weights, mapping, overrides), output)
 
 
-def _write(found: Imported, params: ArrayTree, weights: Path, mapping: Path | None) -> None:
+def _write(found: Imported, plan: Plan) -> None:
     """Writes the directory; what makes it a network to start from comes last."""
     path = found.path
     try:
         path.mkdir(parents=True, exist_ok=True)
-        write_atomic(path / TRANSFER, dumps(_record(found, weights, mapping), indent=1) + "\n")
+        write_atomic(path / TRANSFER, dumps(_record(found, plan), indent=1) + "\n")
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
-    save_weights(path / "weights", found.architecture, params)
+    save_weights(path / "weights", found.architecture, plan.params)
     if found.preprocessing is None:
         return
     run = RunDirectory(path)
@@ -127,18 +210,18 @@ def _write(found: Imported, params: ArrayTree, weights: Path, mapping: Path | No
         raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
     run.write_summary(_summary(found))
     run.write_environment(environment())
-    run.write_spec(_spec(found, weights))
+    run.write_spec(_spec(found, plan.source))
 
 
-def _record(found: Imported, weights: Path, mapping: Path | None) -> dict[str, Any]:
+def _record(found: Imported, plan: Plan) -> dict[str, Any]:
     """The content of `transfer.json`, as `senn_cli.training.origin` describes it."""
     architecture = found.architecture
     return {
         "format": FORMAT,
         "origin": {
-            "name": weights.name,
+            "name": plan.source.name,
             "run": None,
-            "path": str(weights.absolute()),
+            "path": str(plan.source.absolute()),
             "step": None,
             "source": "import",
             "digest": found.digest,
@@ -148,7 +231,10 @@ def _record(found: Imported, weights: Path, mapping: Path | None) -> dict[str, A
             "outputs": architecture.outputs,
         },
         "chain": [],
-        "settings": {"mapping": None if mapping is None else str(mapping.absolute())},
+        "settings": {
+            "mapping": None if plan.written is None else str(plan.written.absolute()),
+            "map": plan.mapping,
+        },
         "arrays": [
             {
                 "array": one.array,
@@ -175,7 +261,7 @@ def _summary(found: Imported) -> dict[str, Any]:
     }
 
 
-def _spec(found: Imported, weights: Path) -> str:
+def _spec(found: Imported, source: Path) -> str:
     """A spec of the network, whose data lie where the user may put some."""
     from senn_cli.spec import dump_spec, parse_spec
 
@@ -189,7 +275,7 @@ def _spec(found: Imported, weights: Path) -> str:
     # JSON is YAML 1.2; the name of the run is that of the directory.
     spec = parse_spec(json.dumps(content), f"{found.path.name}.yaml", found.path)
     said = [
-        f"Imported from {weights.name!r}: the network was trained elsewhere, not as this says.",
+        f"Imported from {source.name!r}: the network was trained elsewhere, not as this says.",
         f"`senn evaluate` looks for examples in {DATA} (arrays x and y), or takes --data SPEC.",
     ]
     return "".join(f"# {line}\n" for line in said) + dump_spec(spec)

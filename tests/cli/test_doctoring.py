@@ -29,7 +29,9 @@ def test_missing_extras_say_what_each_would_bring() -> None:
     checks = check_extras(lambda module: module in ("matplotlib", "onnx", "jax_cuda12_plugin"))
     assert checks[0] == Check("extras", "ok", "cuda13, plot")
     by_name = {check.name: check for check in checks[1:]}
-    assert list(by_name) == ["extra export", "extra tensorboard", "extra mlflow", "extra wandb"]
+    assert list(by_name) == [
+        f"extra {name}" for name in ("export", "keras", "tensorboard", "mlflow", "wandb")
+    ]
     assert by_name["extra wandb"] == Check(
         "extra wandb",
         "absent",

@@ -139,10 +139,37 @@ def test_without_preprocessing_it_is_an_origin_alone(folder: Path) -> None:
     assert "preprocessing" in result.stderr
 
 
+def test_the_mapping_that_was_found_is_printed(folder: Path) -> None:
+    result = senn("import", "other.npz", "--activation", "silu", "--explain")
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert lines[0] == "# makes of other.npz: mlp, 64 -> 6 -> 10, 460 parameters"
+    assert "# params/map_0/kernel (64, 6): from fc1.weight, transposed, float64" in result.stdout
+    assert lines[-7:] == [
+        "kind: mlp",
+        "activation: silu",
+        "maps:",
+        "  - {kernel: fc1.weight, bias: fc1.bias, transpose: true}",
+        "  - {kernel: fc2.weight, transpose: true}",
+        "preprocessing: {}",
+        "classes: ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9']",
+    ]
+    assert not Path("other").exists()
+    Path("found.yaml").write_text(result.stdout)
+    assert senn("import", "other.npz", "found.yaml").exit_code == 0
+    digest = json.loads(Path("other/transfer.json").read_text())["origin"]["digest"]
+    both = ("--activation", "silu", "--set", "classes=[a,b,c,d,e,f,g,h,i,j]", "-o", "again")
+    assert senn("import", "other.npz", *both).exit_code == 0
+    again = json.loads(Path("again/transfer.json").read_text())
+    assert again["origin"]["digest"] == digest
+    assert again["settings"]["mapping"] is None
+    assert "classes: [a, b, c, d, e, f, g, h, i, j]" in again["settings"]["map"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["other.npz"], 2, "does not describe itself"),
+        (["other.npz"], 2, "does not tell the activation of its 1 hidden"),
         (["nothing.npz", "map.yaml"], 2, "does not exist"),
         (["other.npz", "grow.yaml"], 2, "kind is missing"),
         (["other.npz", "map.yaml", "-o", "."], 2, "is not empty"),

@@ -21,8 +21,8 @@ from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.runs.weights import load_weights
 from senn_cli.training.origin import origins, read_origin
 from senn_cli.use.exports import export_model
-from senn_cli.use.import_reader import open_weights
 from senn_cli.use.imports import Imported, import_weights
+from senn_cli.use.weights_files import open_weights
 from tests.use.made import MOONS, made_run
 
 safetensors = pytest.importorskip("safetensors.numpy")
@@ -376,7 +376,8 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     for name, message in (
         ("nothing.npz", "does not exist"),
         (".", "is a directory, not a regular file"),
-        ("net.pt", "ends with .safetensors or .npz"),
+        ("net.pt", "is no file of torch.save, or damaged: File is not a zip file; it looks"),
+        ("map.yaml", "ends with one of .safetensors, .npz, .pt"),
         ("cut.safetensors", "is no safetensors file, or damaged"),
         ("cut.npz", "is damaged or incomplete"),
         ("one.npz", "holds a single array"),
@@ -388,7 +389,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     for path, message in ((tmp_path / "nothing.yaml", "no such file"), (tmp_path, "a directory")):
         with pytest.raises(UsageError, match=message):
             import_weights(good, path, tmp_path / "out")
-    with pytest.raises(UsageError, match="does not describe itself"):
+    with pytest.raises(UsageError, match="holds more than the linear maps"):
         import_weights(good, None, tmp_path / "out")
     assert not (tmp_path / "out").exists()
     with pytest.raises(UsageError, match="is not empty"):
