@@ -156,11 +156,45 @@ def _from_history(record: Record, newest: dict[str, Any] | None) -> Shape:
     widths = [int(w) for w in newest["hidden"]] if newest else list(starting_widths(record))
     told: list[int] = next((event.get("capacities") or [] for event in record.history[-1:]), [])
     capacities = told if len(told) == len(widths) else [None] * len(widths)
-    # Of another step, but inputs, outputs and buds are always the same.
-    saved = next((found for _, found in _candidates(replace(record, step=None))), None)
-    rows = _told(record, widths, capacities, saved)
+    rows = _told(record, widths, capacities, _of_another_step(record))
     parameters = newest.get("parameters") if newest else None
     return Shape(record.kind, record.last_step, "history", rows, parameters)
+
+
+def _of_another_step(record: Record) -> Architecture | None:
+    """What is saved: inputs, outputs, buds and how layers are connected are always the same."""
+    return next((found for _, found in _candidates(replace(record, step=None))), None)
+
+
+def last_architecture(record: Record) -> Architecture | None:
+    """The architecture with the layers of `tracks` in their last widths, without spare capacity.
+
+    None as long as nothing is saved, or where it does not tell how these layers are connected.
+
+    Raises:
+      RunError: what is saved is damaged.
+    """
+    widths = [track.widths[-1] for track in tracks(record)]
+    return _rebuilt(record, widths, [None] * len(widths), _of_another_step(record))
+
+
+def _rebuilt(
+    record: Record,
+    widths: Sequence[int],
+    capacities: Sequence[int | None],
+    saved: Architecture | None,
+) -> Architecture | None:
+    """`saved` with these layers instead of its own; None where their blocks are not known."""
+    groups = [track.group for track in tracks(record)]
+    blocks = None if saved is None or len(groups) != len(widths) else _blocks(saved, groups)
+    if saved is None or blocks is None:
+        return None
+    activations = _activations(record, len(widths), saved)
+    layers = [
+        Layer(width, max(width, capacity or 0), activation)
+        for width, capacity, activation in zip(widths, capacities, activations, strict=True)
+    ]
+    return saved.with_blocks([[layers[index] for index in block] for block in blocks])
 
 
 def _told(
@@ -177,17 +211,17 @@ def _told(
     grown = [(track.group, track.name) for track in tracks(record)]
     if len(grown) != len(widths):
         grown = [("", f"layer {index}") for index in range(len(widths))]
-    activations = _activations(record, len(widths), saved)
-    layers = list(zip(grown, widths, capacities, activations, strict=True))
-    blocks = None if saved is None else _blocks(saved, [group for group, _ in grown])
-    if saved is not None and blocks is not None:
-        each = [Layer(width, max(width, c or 0), activation) for _, width, c, activation in layers]
-        rows = site_rows(saved.with_blocks([[each[index] for index in block] for block in blocks]))
+    rebuilt = _rebuilt(record, widths, capacities, saved)
+    if rebuilt is not None:
         unknown = {name for _, name in grown} if None in capacities else ()
+        rows = site_rows(rebuilt)
         return tuple(replace(r, capacity=None) if r.site in unknown else r for r in rows)
+    activations = _activations(record, len(widths), saved)
     inputs: int | None = None
     found: list[SiteRow] = []
-    for (group, name), width, capacity, activation in layers:
+    for (group, name), width, capacity, activation in zip(
+        grown, widths, capacities, activations, strict=True
+    ):
         own = 1 + 3 * (activation == "rational")  # the bias and coefficients
         parameters = None if inputs is None else (inputs + own) * width
         found.append(SiteRow(name, width, capacity, inputs, parameters, activation))

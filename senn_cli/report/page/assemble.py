@@ -32,6 +32,8 @@ SCRIPTS = (
     "lines",
     "head",
     "growth",
+    "moments",
+    "network",
     "curves",
     "scores",
     "gains",

@@ -10,6 +10,7 @@ from senn_cli.report.page.decisions import decisions
 from senn_cli.report.page.gains import gains
 from senn_cli.report.page.growth import layers, rounds
 from senn_cli.report.page.head import facts, note, result, sentence
+from senn_cli.report.page.network import network
 from senn_cli.report.page.numbers import column, short
 from senn_cli.report.page.scores import scores
 from senn_cli.report.page.seconds import seconds
@@ -51,6 +52,7 @@ def run_data(record: Record) -> dict[str, Any]:
         "last": record.last_step,
         "per_epoch": short(steps_per_epoch(record)),
         "layers": layers(record),
+        "network": network(record),
         "rounds": rounds(record, audited, numbers),
         "curves": curves(record),
         "test": {key: short(summary.get(f"test_{key}")) for key in ("accuracy", "mse", "loss")},

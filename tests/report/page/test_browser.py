@@ -50,12 +50,12 @@ return lines.map((line) => line.cells[place].textContent);
 LOADS = "return document.querySelectorAll('#page section').length"
 
 
-def opened(browser: Browser, place: Path, *runs: Path) -> None:
-    """Opens a page about the runs."""
+def opened(browser: Browser, place: Path, *runs: Path, still: bool = True) -> None:
+    """Opens a page about the runs, for a reader who prefers reduced motion unless not `still`."""
     file = place / "page é.html"
     file.write_text(page([read_record(run) for run in runs], datetime.now(UTC)), encoding="utf-8")
     browser.leave()
-    browser.view(1280)
+    browser.view(1280, still=still)
     browser.open(file)
     wait_until(lambda: browser.run(READY))
 
@@ -217,7 +217,7 @@ def test_pages_of_runs_with_little_in_them(
     browser: Browser, tmp_path: Path, content: dict[str, Any]
 ) -> None:
     opened(browser, tmp_path, run_directory(tmp_path / "r", **content))
-    assert browser.run(LOADS) == 8
+    assert browser.run(LOADS) == 9
     browser.view(390)
     assert browser.run(FAULTS) == []
     assert_quiet(browser)

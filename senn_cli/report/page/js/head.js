@@ -13,6 +13,7 @@ function headOf(run) {
 
 const SECTIONS = [
   ["growth", "Growth"],
+  ["network", "Network"],
   ["curves", "Curves"],
   ["scores", "Scores"],
   ["gains", "Gains"],
