@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from senn_cli.cli.app import app
-from senn_cli.data import csv, npz
+from senn_cli.data import npz, tabular
 from senn_cli.data.idx import read_idx
 from senn_cli.data.images import decode
 from senn_cli.errors import DataError, SennError, UsageError
@@ -51,7 +51,7 @@ def test_what_exists_and_is_no_regular_file_is_named(
     "read",
     [
         lambda path: npz.load(path, None, "x", "y", "classification"),
-        lambda path: csv.load(CsvSpec(source="csv", path=path, target="y")),
+        lambda path: tabular.load(CsvSpec(source="csv", path=path, target="y")),
         lambda path: read_array(path, None),
         lambda path: decode(path, None, 3),
         read_idx,
@@ -100,7 +100,7 @@ def test_control_characters_in_names_and_cells_never_reach_a_message(tmp_path: P
     path = tmp_path / "a\x1b[31m.csv"
     path.write_text("x,y\n1,\x1b[2J\n2,3\n")
     with pytest.raises(DataError) as caught:
-        csv.load(CsvSpec(source="csv", path=path, target="y", task="regression"))
+        tabular.load(CsvSpec(source="csv", path=path, target="y", task="regression"))
     for text in (caught.value.message, str(caught.value)):
         assert "\x1b" not in text
         assert r"a\x1b[31m.csv" in text

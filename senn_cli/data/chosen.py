@@ -18,7 +18,7 @@ def targets_of(table: Table, spec: CsvSpec, known: Encoding | None) -> tuple[str
             return known.targets
         if table.named:
             raise DataError(
-                f"data.target is missing: which column of {table.path} is to be predicted? They "
+                f"data.target is missing: which column of {table.name} is to be predicted? They "
                 f"are {', '.join(table.header)}",
                 hint=f"for example data.target: {table.header[-1]}",
             )
@@ -41,7 +41,7 @@ def features_of(table: Table, spec: CsvSpec, targets: Sequence[str]) -> tuple[st
             raise DataError(f"data.{key} names {both[0]!r}, which data.target names too")
     names = [name for name in names if name not in out]
     if not names:
-        raise DataError(f"{table.path} has no column besides {', '.join(targets)} to learn from")
+        raise DataError(f"{table.name} has no column besides {', '.join(targets)} to learn from")
     return tuple(names)
 
 
@@ -61,7 +61,7 @@ def _named(table: Table, column: str | int, asked_by: str) -> str:
         return column
     if column > len(table.header):
         raise DataError(
-            f"{asked_by} names column {column}, but {table.path} has {len(table.header)}"
+            f"{asked_by} names column {column}, but {table.name} has {len(table.header)}"
         )
     return table.header[column - 1]
 
@@ -72,7 +72,7 @@ def require(table: Table, name: str, asked_by: str) -> None:
         return
     close = get_close_matches(name, table.header, n=1)
     raise DataError(
-        f"{table.path} has no column {name!r}, which {asked_by} names; "
+        f"{table.name} has no column {name!r}, which {asked_by} names; "
         f"its columns are {', '.join(table.header)}",
         hint=f"did you mean {close[0]!r}?" if close else None,
     )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 import numpy as np
 
 from senn_cli.data.dataset import Array
-from senn_cli.data.encoding import Column, Encoding
+from senn_cli.data.encoding import Column
 from senn_cli.data.numerals import (
     BOOLEANS,
     LARGEST,
@@ -18,13 +17,13 @@ from senn_cli.data.numerals import (
     is_missing,
     number,
 )
-from senn_cli.data.table import Table, raise_faults
+from senn_cli.data.table import Cells, Table, raise_faults, texts
 from senn_cli.errors import DataError
 from senn_cli.words import plural
 
 _FEW = 20  # different texts that are never too many
 _MOST = 1000
-_SHOWN_COLUMNS = 8
+SHOWN_COLUMNS = 8
 
 
 def choose(
@@ -45,7 +44,11 @@ def choose(
         return [name in wanted for name in names]
     chosen = []
     for name in names:
-        cells = [cell for table in tables for cell in table.column(name)]
+        if any(name in table.declared for table in tables):
+            chosen.append(True)
+            continue
+        # Numbers by their type need no look at each.
+        cells = [cell for table in tables for cell in _only_texts(table.values(name))]
         present = [cell for cell in cells if not is_missing(cell)]
         numbers = sum(number(cell) is not None for cell in present)
         chosen.append(2 * numbers < len(present))
@@ -76,27 +79,22 @@ def read(
     Raises:
       DataError: cells of a column of numbers that are none, by file, line and column.
     """
-    values = [np.full((len(table.rows), len(names)), np.nan) for table in tables]
+    values = [np.full((len(table), len(names)), np.nan) for table in tables]
     columns, notes, faults = [], [], []
     for place, (name, category) in enumerate(zip(names, categorical, strict=True)):
-        cells = [table.column(name) for table in tables]
+        found = [table.values(name) for table in tables]
         if category:
+            cells = [texts(column) for column in found]
             categories, codes = _categories(cells, None if known is None else known[place])
             columns.append(Column(name, categories))
-            for column, array in zip(cells, values, strict=True):
-                array[:, place] = [codes.get(cell, np.nan) for cell in column]
+            for words, array in zip(cells, values, strict=True):
+                array[:, place] = [codes.get(cell, np.nan) for cell in words]
             continue
         columns.append(Column(name))
-        grouped = [cell for column in cells for cell in column if is_grouped(cell)]
-        for table, column, array in zip(tables, cells, values, strict=True):
-            for row, cell in enumerate(column):
-                if is_missing(cell):
-                    continue
-                value = number(cell, table.delimiter)
-                if value is not None and abs(value) <= LARGEST:  # False for NaN
-                    array[row, place] = value
-                    continue
-                faults.append((name, f"{table.where(row)}: column {name!r} {_fault(cell, value)}"))
+        grouped = [c for column in found for c in _only_texts(column) if is_grouped(c)]
+        for table, column, array in zip(tables, found, values, strict=True):
+            array[:, place], wrong = _numbers(column, table.delimiter)
+            faults += [(name, f"{table.where(row)}: column {name!r} {told}") for row, told in wrong]
         if grouped:
             notes.append(
                 f"column {name!r}: {plural(len(grouped), 'number has', 'numbers have')} separators "
@@ -117,9 +115,9 @@ def missing(tables: Sequence[Table], values: Sequence[Array], names: Sequence[st
         if count:
             table, rows = next((t, r) for t, r in zip(tables, gaps, strict=True) if len(r))
             found.append(f"{count} in {name!r} (the first at {table.where(int(rows[0]))})")
-    more = len(found) - _SHOWN_COLUMNS
+    more = len(found) - SHOWN_COLUMNS
     if more > 0:
-        found = [*found[:_SHOWN_COLUMNS], f"and some in {more} more columns"]
+        found = [*found[:SHOWN_COLUMNS], f"and some in {more} more columns"]
     return ", ".join(found)
 
 
@@ -133,48 +131,27 @@ def row_numbers(table: Table, names: Sequence[str], values: Array) -> list[str]:
     ]
 
 
-def placed(table: Table, known: Encoding) -> tuple[Table, str | None]:
-    """The table with the columns of `known`, found by their names, and a note on other columns.
-
-    Columns that have no names of their own are found by their number: all of those that the run's
-    table had, or its features alone.
-
-    Raises:
-      DataError: columns that are missing.
-    """
-    missing_names = [name for name in known.names if name not in table.header]
-    if missing_names and not known.named and len(table.header) == len(known.names):
-        return table.renamed(known.names), None
-    if missing_names:
-        _raise_missing(table, known, missing_names)
-    other = [name for name in table.header if name not in (*known.names, *known.targets)]
-    if not other or not (known.named or table.named):
-        return table, None
-    shown = ", ".join(map(repr, other[:_SHOWN_COLUMNS]))
-    more = f" and {len(other) - _SHOWN_COLUMNS} more" if len(other) > _SHOWN_COLUMNS else ""
-    return table, f"{table.path.name}: columns that the run does not use: {shown}{more}"
+def _only_texts(values: Cells) -> list[str]:
+    return values if isinstance(values, list) else []
 
 
-def _raise_missing(table: Table, known: Encoding, names: Sequence[str]) -> None:
-    wanted = ", ".join(map(repr, known.names))
-    if not table.named and known.named:
-        raise DataError(
-            f"{table.path}:{table.lines[0]}: the first line must name the columns, which the run "
-            f"knows by name: {wanted}"
-        )
-    if not known.named:
-        raise DataError(
-            f"{table.path} has {plural(len(table.header), 'column')}, but the run has "
-            f"{plural(len(known.names), 'feature')} without names and "
-            f"{plural(len(known.targets), 'target')}"
-        )
-    own = [name for name in table.header if name not in known.targets]
-    near = get_close_matches(names[0], own, n=1)
-    raise DataError(
-        f"{table.path} has no column {', '.join(map(repr, names))}, which the run learnt from; "
-        f"its columns are {', '.join(map(repr, table.header))}",
-        hint=f"Is {near[0]!r} the column {names[0]!r}?" if near else None,
-    )
+def _numbers(values: Cells, delimiter: str) -> tuple[Array, list[tuple[int, str]]]:
+    """Numbers `(N,)` float64, NaN where none is; and the rows of faulty cells, with the fault."""
+    if not isinstance(values, list):
+        numbers = values.astype(np.float64)
+        # False for NaN, which is missing.
+        rows = np.flatnonzero(np.abs(numbers) > LARGEST).tolist()
+        return numbers, [(row, _fault(repr(values[row].item()), numbers[row])) for row in rows]
+    numbers, faults = np.full(len(values), np.nan), []
+    for row, cell in enumerate(values):
+        if is_missing(cell):
+            continue
+        value = number(cell, delimiter)
+        if value is not None and abs(value) <= LARGEST:  # False for NaN
+            numbers[row] = value
+        else:
+            faults.append((row, _fault(cell, value)))
+    return numbers, faults
 
 
 def _categories(
@@ -194,7 +171,7 @@ def _require_few(table: Table, name: str, cells: Sequence[str]) -> None:
     different = len(set(cells))
     if different > _MOST or (different > _FEW and 2 * different > len(cells)):
         raise DataError(
-            f"{table.path}: column {name!r} is text with {different} different values in "
+            f"{table.name}: column {name!r} is text with {different} different values in "
             f"{len(cells)} rows, such as {cells[0]!r}: as categories they tell nothing",
             hint=f"leave it out: data.drop: [{name}]; data.categories names columns that are "
             "categories all the same",

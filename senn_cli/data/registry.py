@@ -8,7 +8,6 @@ import numpy as np
 
 from senn_cli.data import (
     cifar,
-    csv,
     digits,
     folder,
     mnist,
@@ -16,6 +15,7 @@ from senn_cli.data import (
     normalize,
     npz,
     regression,
+    tabular,
     tiny_imagenet,
 )
 from senn_cli.data.dataset import Array, Dataset, Part, Source
@@ -208,4 +208,4 @@ def load_source(spec: DataSpec, seed: int, encoding: Encoding | None = None) -> 
         case "npz":
             return npz.load(spec.path, spec.test_path, spec.inputs, spec.targets, spec.task)
         case "csv":
-            return csv.load(spec, encoding)
+            return tabular.load(spec, encoding)

@@ -1,126 +1,86 @@
-"""Tables as text: cells with their lines, what separates them, and which line names the columns."""
+"""Tables, wherever they come from: named columns of texts or of numbers."""
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
-import zlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from senn_cli.data.delimiter import BLANKS, plain, sniff
-from senn_cli.data.header import Head, recognise
+from senn_cli.data.dataset import Array
 from senn_cli.errors import DataError
-from senn_cli.given import require_file
-from senn_cli.words import plural
 
 _SHOWN_FAULTS = 5
-_HEADER_WITHIN = 100  # rows that are searched for names that are known
-_NAMES = {"\t": "a tab", " ": "blanks", ",": "a comma", ";": "a semicolon", "|": "a bar"}
 
-Row = tuple[int, list[str]]
-"""A row's first line in the file, from 1, and its cells without surrounding blanks."""
+Cells = list[str] | Array
+"""A column: texts, some of them perhaps numbers, an empty one where a value is missing; or numbers
+`(N,)`, int64, uint64 or float64, with NaN where a value is missing."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of text.
+    """Named columns of one length.
 
     Attributes:
-      path: the file.
+      name: how to call it in a sentence: its file, or the argument that it was given as.
       header: the names of its columns; `x1`, `x2`, ... where it has none.
-      rows, lines: the cells of every row, and its line in the file.
-      named: whether the names are the file's own.
-      delimiter: what separates its cells.
+      columns: their values.
+      lines: the line of every row in the file; None where rows are counted, from 0.
+      named: whether the names are the table's own.
+      delimiter: what separates cells of text.
+      declared: columns that are categories by their type, whatever is in them.
+      vectors: the columns that a column of vectors became, by its name.
       classes: names of classes in a first line as scikit-learn writes it.
       notes: what was found, as sentences.
     """
 
-    path: Path
+    name: str
     header: tuple[str, ...]
-    rows: list[list[str]]
-    lines: list[int]
-    named: bool
-    delimiter: str
+    columns: tuple[Cells, ...]
+    lines: Sequence[int] | None = None
+    named: bool = True
+    delimiter: str = ","
+    declared: tuple[str, ...] = ()
+    vectors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     classes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self.columns[0]) if self.columns else 0
+
+    @property
+    def short(self) -> str:
+        """Its name without the folders that it is in."""
+        return os.path.basename(self.name)
+
+    def values(self, name: str) -> Cells:
+        """A column as it is."""
+        return self.columns[self.header.index(name)]
+
     def column(self, name: str) -> list[str]:
-        """The cells of a column."""
-        place = self.header.index(name)
-        return [row[place] for row in self.rows]
+        """A column as texts, empty where a value is missing."""
+        return texts(self.values(name))
 
     def where(self, row: int) -> str:
         """How to call a row in an error: file and line."""
-        return f"{self.path}:{self.lines[row]}"
+        return f"{self.name}, row {row}" if self.lines is None else f"{self.name}:{self.lines[row]}"
 
     def renamed(self, names: Sequence[str]) -> Table:
         """The same table with other names, one a column."""
         return replace(self, header=tuple(names))
 
 
-def read_table(
-    path: Path,
-    delimiter: str = "auto",
-    header: str | int = "auto",
-    names: Sequence[str] | None = None,
-) -> Table:
-    """Reads a table, compressed by gzip or not.
+def texts(values: Cells) -> list[str]:
+    """A column as texts: whole numbers without a point, nothing for NaN."""
+    if isinstance(values, list):
+        return values
+    return [_text(value) for value in values.tolist()]
 
-    Files are UTF-8. Blank lines are skipped, blanks around a cell are dropped. A column without a
-    name that is empty or counts the rows, as programs write it in front, is left out.
 
-    Args:
-      path: the file.
-      delimiter: what separates cells: a character (a space stands for runs of blanks), or `auto`.
-      header: `auto`, `none`, or the number of the line that names the columns, from 1; the lines
-        before it are skipped.
-      names: columns that the header must name, where they are known: the first row that has all
-        of them is the header, whatever `header` says.
-
-    Raises:
-      DataError: a file that cannot be read, or is no table; the message names file and line.
-    """
-    text = _text(path)
-    first = header if isinstance(header, int) and names is None else 1
-    lines = list(io.StringIO(text, newline=""))[first - 1 :]
-    found = sniff(lines) if delimiter == "auto" else delimiter
-    rows = list(_rows(path, lines, found, first))
-    if not rows:
-        raise DataError(f"{path} is empty" + (f" from line {first} on" if first > 1 else ""))
-    head = _head(rows, header, names)
-    body = rows[head.skip :]
-    if not body:
-        raise DataError(f"{path} has a header but no rows")
-    notes = list(head.notes)
-    if delimiter == "auto" and found != ",":
-        notes.append(f"cells are separated by {_NAMES[found]}")
-    if head.names is None:
-        count = len(body[0][1])
-        own = tuple(f"x{number}" for number in range(1, count + 1))
-    else:
-        body, own, more = _named(path, head.names, rows[head.skip - 1][0], body, found)
-        notes += more
-    raise_faults(
-        [
-            f"{path}:{line}: {plural(len(cells), 'cell')}, but "
-            + (f"the header has {len(own)}" if head.names else f"the first row has {len(own)}")
-            for line, cells in body
-            if len(cells) != len(own)
-        ]
-    )
-    return Table(
-        path=path,
-        header=own,
-        rows=[cells for _, cells in body],
-        lines=[line for line, _ in body],
-        named=head.names is not None,
-        delimiter=found,
-        classes=head.classes,
-        notes=tuple(f"{path.name}: {note}" for note in notes),
-    )
+def _text(value: float) -> str:
+    if value != value:
+        return ""
+    return str(int(value)) if abs(value) < 2**53 and value == int(value) else repr(value)
 
 
 def raise_faults(faults: Sequence[str], hint: str | None = None) -> None:
@@ -131,85 +91,3 @@ def raise_faults(faults: Sequence[str], hint: str | None = None) -> None:
     if len(faults) > _SHOWN_FAULTS:
         lines.append(f"and {len(faults) - _SHOWN_FAULTS} more")
     raise DataError("\n".join(lines), hint=hint)
-
-
-def _text(path: Path) -> str:
-    require_file(path)
-    try:
-        content = path.read_bytes()
-        if content.startswith(b"\x1f\x8b"):
-            content = gzip.decompress(content)
-        # utf-8-sig drops the mark that spreadsheets put in front of the first column's name.
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{path} is not UTF-8 text: {error.reason}", hint="save it in the encoding UTF-8"
-        ) from error
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise DataError(f"{path} cannot be read: {reason}") from error
-
-
-def _rows(path: Path, lines: Sequence[str], delimiter: str, first: int) -> Iterator[Row]:
-    """All rows that have any content; `first` is the number of the first line."""
-    blanks = delimiter == BLANKS
-    text = map(plain, lines) if blanks else lines
-    reader = csv.reader(text, delimiter=delimiter, skipinitialspace=blanks, strict=True)
-    line = first
-    try:
-        for cells in reader:
-            if any(cell.strip() for cell in cells):
-                yield line, [cell.strip() for cell in cells]
-            line = first + reader.line_num
-    except csv.Error as error:
-        # The row's first line: a quote that never ends is noticed at the end of the file alone.
-        raise DataError(
-            f"{path}:{line}: {error}, in the row that begins here",
-            hint="a quote in it may lack its other end",
-        ) from error
-
-
-def _head(rows: Sequence[Row], header: str | int, names: Sequence[str] | None) -> Head:
-    if names is not None:
-        for number, (_, cells) in enumerate(rows[:_HEADER_WITHIN]):
-            if set(names) <= set(cells):
-                return Head(tuple(cells), number + 1)
-    if isinstance(header, int):
-        return Head(tuple(rows[0][1]), 1)
-    if header == "none":
-        return Head(None, 0)
-    return recognise([cells for _, cells in rows])
-
-
-def _named(
-    path: Path, names: Sequence[str], line: int, body: list[Row], delimiter: str
-) -> tuple[list[Row], tuple[str, ...], list[str]]:
-    """Rows and names without columns that have no name and tell nothing; notes on these."""
-    where, notes = f"{path}:{line}", []
-    if not names[-1] and all(len(cells) == len(names) - 1 for _, cells in body):
-        names = names[:-1]  # a delimiter at the end of the header alone
-    out = set()
-    for place, name in enumerate(names):
-        if name:
-            continue
-        cells = [cells[place] for _, cells in body if place < len(cells)]
-        counts = [str(number) for number in range(len(cells) + 1)]
-        if not any(cells):
-            notes.append(f"column {place + 1} has no name and is empty; it is left out")
-        elif cells in (counts[:-1], counts[1:]):
-            notes.append(f"column {place + 1} has no name and counts the rows; it is left out")
-        else:
-            raise DataError(f"{where}: column {place + 1} has no name")
-        out.add(place)
-    if out:
-        body = [(at, [c for place, c in enumerate(row) if place not in out]) for at, row in body]
-        names = [name for place, name in enumerate(names) if place not in out]
-    for place, name in enumerate(names):
-        if name in names[:place]:
-            raise DataError(f"{where}: two columns are called {name!r}")
-    if len(names) == 1 and any(mark in names[0] for mark in ";\t|,"):
-        raise DataError(
-            f"{where}: only one column, {names[0]!r}, is found with the delimiter {delimiter!r}",
-            hint="set data.delimiter, or leave it out",
-        )
-    return body, tuple(names), notes

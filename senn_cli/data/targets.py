@@ -8,6 +8,20 @@ from senn_cli.data.dataset import Array
 from senn_cli.data.numerals import LARGEST
 from senn_cli.errors import DataError
 
+MOST_CLASSES = 10_000
+"""A network has an output a class, and the curvature of its outputs is a matrix of classes by
+classes: 400 MB at this number."""
+
+
+def require_few_classes(count: int, what: str) -> None:
+    """Raises DataError where there are more classes than a network can have outputs."""
+    if count > MOST_CLASSES:
+        raise DataError(
+            f"{what} has {count:,} different values, and a classification at most "
+            f"{MOST_CLASSES:,} classes",
+            hint="if these are numbers to predict, it is a regression (data.task: regression)",
+        )
+
 
 def class_names(*columns: Array) -> tuple[Array, tuple[str, ...]]:
     """The distinct labels of all columns, sorted, and their names.
@@ -139,7 +153,7 @@ def as_numbers(values: Array, what: str) -> Array:
     return double
 
 
-def require_finite(values: Array, what: str) -> None:
+def require_finite(values: Array, what: str, hint: str | None = None) -> None:
     """Raises DataError, naming the first index, where a value is NaN or infinite."""
     if values.dtype.kind != "f":
         return
@@ -150,6 +164,19 @@ def require_finite(values: Array, what: str) -> None:
     where = tuple(int(i) for i in faults[0])
     index = where[0] if len(where) == 1 else where
     raise DataError(
-        f"{what}: {len(faults)} of {values.size} values are not finite; "
-        f"the first is {values[where]} at index {index}"
+        f"{what}: {len(faults)} of {values.size} values are NaN or infinite; "
+        f"the first is {values[where]} at index {index}",
+        hint=hint,
     )
+
+
+def as_weights(values: Array, what: str) -> Array:
+    """Weights of examples as float32, checked to be finite, not negative, and not all zero."""
+    require_finite(values, what)
+    negative = np.flatnonzero(values < 0)
+    if len(negative):
+        row = int(negative[0])
+        raise DataError(f"{what}: a weight is negative: {values[row]} in row {row}")
+    if not values.any():
+        raise DataError(f"{what}: all weights are 0, so that no example counts")
+    return values.astype(np.float32)

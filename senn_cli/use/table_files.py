@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
+from senn_cli.data.again import rows_of
 from senn_cli.data.dataset import Array
 from senn_cli.data.encoding import Column, Encoding
-from senn_cli.data.features import missing, placed, read
 from senn_cli.data.preprocessing import Preprocessing
-from senn_cli.data.table import read_table
+from senn_cli.data.text_table import read_table
 from senn_cli.errors import DataError
 from senn_cli.spec import DataSpec
 from senn_cli.spec.data import CsvSpec
@@ -68,36 +68,12 @@ def encoding_of(how: Preprocessing, data: DataSpec) -> Encoding:
 def read_rows(
     path: Path, known: Encoding, delimiter: str = "auto", header: str | int = "auto"
 ) -> tuple[Array, list[str]]:
-    """The features of every row as the run's examples are, and notes on what was found.
-
-    Columns are found by their names, where these are the run's own. Targets are passed over.
+    """The rows of a file as the run's examples are, see `senn_cli.data.again.rows_of`.
 
     Args:
       path: the table.
       known: the run's encoding.
-      delimiter, header: see `senn_cli.data.table.read_table`.
-
-    Returns:
-      (examples, notes): float64 `(N, inputs)`, with NaN where a value is missing that the run has
-      something for.
-
-    Raises:
-      DataError: a file that cannot be read, columns that are missing, cells that are no finite
-        numbers, and values that are missing although the run has nothing that stands for them.
+      delimiter, header: see `senn_cli.data.text_table.read_table`.
     """
     table = read_table(path, delimiter, header, known.names if known.named else None)
-    table, other = placed(table, known)
-    categorical = [column.categories is not None for column in known.features]
-    (values,), columns, _ = read([table], known.names, categorical, known.features)
-    gaps = missing([table], [values], known.names)
-    if gaps and known.fill is None:
-        raise DataError(
-            f"values are missing: {gaps}",
-            hint="the run has nothing that stands for them: fill them in, or train with "
-            "data.missing: median (or mean, most_frequent)",
-        )
-    notes = [] if other is None else [other]
-    notes += [f"{path.name}: {note}" for note in known.unknown(columns, values)]
-    if gaps:
-        notes.append(f"missing values are filled: {gaps}")
-    return np.asarray(known.encode(columns, values)), notes
+    return rows_of(table, known)

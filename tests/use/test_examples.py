@@ -72,7 +72,7 @@ def test_pixels_that_are_scaled_already_have_a_hint() -> None:
         (np.array([[0, 1e300]]), "uint8", r"from 0 to 255, but at index \(0, 1\) stands 1e\+300"),
         (np.array([[True, False]]), "uint8", "from 0 to 255; these are of type bool"),
         (np.zeros((1, 2), np.uint8), "float32", "the numbers are uint8"),
-        (np.array([[1.0, np.nan]]), "float32", "1 of 2 values are not finite"),
+        (np.array([[1.0, np.nan]]), "float32", "1 of 2 values are NaN or infinite"),
         (np.array([["a", "b"]]), "float32", "expected real numbers"),
         (np.array([[1e300, 0.0]]), "float32", "too large for float32"),
     ],

@@ -206,7 +206,7 @@ def test_gaps_are_refused_where_the_run_has_nothing_for_them(tmp_path: Path) -> 
         predict_files(run, [tmp_path / "new.csv"])
     assert "data.missing: median" in str(caught.value.hint)
     np.save(tmp_path / "new.npy", np.array([[1, np.nan]]))
-    with pytest.raises(DataError, match="1 of 2 values are not finite"):
+    with pytest.raises(DataError, match="1 of 2 values are NaN or infinite"):
         predict_files(run, [tmp_path / "new.npy"])
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from senn_cli.data import csv
+from senn_cli.data import tabular
 from senn_cli.data.dataset import Source
 from senn_cli.errors import DataError
 from senn_cli.spec.data import CsvSpec
@@ -25,7 +25,7 @@ def write(path: Path, text: str, encoding: str = "utf-8") -> Path:
 
 def load(path: Path, target: Any = "label", **more: Any) -> Source:
     section = {"source": "csv", "path": path, "target": target, **more}
-    return csv.load(CsvSpec.model_validate(section))
+    return tabular.load(CsvSpec.model_validate(section))
 
 
 def test_a_table(tmp_path: Path) -> None:

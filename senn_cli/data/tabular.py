@@ -1,4 +1,4 @@
-"""`source: csv`: the user's own table of numbers and categories, and the columns to predict."""
+"""Tables of numbers and categories as examples, whatever they are read from: `source: csv`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from senn_cli.data.again import placed
 from senn_cli.data.chosen import categories_of, features_of, require, targets_of
 from senn_cli.data.dataset import Array, Part, Source
 from senn_cli.data.encoding import Encoding
-from senn_cli.data.features import choose, missing, placed, read, row_numbers
+from senn_cli.data.features import choose, missing, read, row_numbers
 from senn_cli.data.numerals import is_missing, number
-from senn_cli.data.table import Table, read_table
+from senn_cli.data.table import Table
 from senn_cli.data.targets import as_labels, class_names, class_numbers
+from senn_cli.data.text_table import read_table
 from senn_cli.errors import DataError
 from senn_cli.spec.data import CsvSpec
 
@@ -92,7 +94,7 @@ def _tables(
         notes.append(f"no column is named as data.target: the last, {targets[0]}, is predicted")
     for table in tables:
         for name in (*features, *targets):
-            require(table, name, "data.target" if name in targets else str(train.path))
+            require(table, name, "data.target" if name in targets else train.name)
     return tables, features, targets, notes
 
 
@@ -140,9 +142,9 @@ def _complete(
     for table, rows in zip(tables, keep, strict=True):
         out = int((~rows).sum())
         if out == len(rows):
-            raise DataError(f"{table.path} has no row without a missing value: {gaps}")
+            raise DataError(f"{table.name} has no row without a missing value: {gaps}")
         if out:
-            notes.append(f"{table.path.name}: {out} of {len(rows)} rows are left out: {gaps}")
+            notes.append(f"{table.short}: {out} of {len(rows)} rows are left out: {gaps}")
     if fills and (filled := missing(tables, inputs, features)):
         notes.append(f"missing values are filled: {filled}")
     return keep, notes
@@ -163,7 +165,7 @@ def _classes(
     numeric = numeric and all(abs(value) < _INT64 for cells in values for value in cells)
     if numeric:
         columns = [
-            as_labels(np.array(cells), f"{table.path}, column {name!r}")
+            as_labels(np.array(cells), f"{table.name}, column {name!r}")
             for cells, table in zip(values, tables, strict=True)
         ]
     known, names = class_names(*columns)
