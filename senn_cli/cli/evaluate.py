@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from senn_cli.cli.place import NetworkArgument
+from senn_cli.errors import RunError
 from senn_cli.words import plural
 
 if TYPE_CHECKING:
@@ -56,40 +57,31 @@ def evaluate(
 ) -> None:
     """Measure a finished run: loss, accuracy, every class, confusions, calibration.
 
-    For a regression: mean squared and absolute errors and r2 of every target, in its units.
+    For a regression: mean squared and absolute errors and r2 of every target, in its units. What
+    was measured on the run's own data is kept in it, so that `senn report` and `senn watch` show
+    it, with right and wrong examples.
     """
     from senn_cli.cli import console
     from senn_cli.engine.device import choose_device
     from senn_cli.report.words import printable
     from senn_cli.use.evaluation import evaluate_run
+    from senn_cli.use.kept import as_dict, keep
 
     choose_device()
     found = evaluate_run(run, data, split.value, overrides or ())
+    notes = list(found.notes)
+    try:
+        keep(run, found)
+    except RunError as error:  # the measures are there all the same
+        notes.append(f"the page of senn report will not show this: {error.message}")
     err = console.stderr()
-    for note in found.notes:
+    for note in notes:
         err.print(printable(f"note: {note}", err.encoding))
     if as_json:
         value = json.dumps(as_dict(run, found), indent=2, ensure_ascii=True, allow_nan=False)
         typer.echo(value)
     else:
         _show(run, found, console.stdout())
-
-
-def as_dict(run: Path, found: Evaluation) -> dict[str, Any]:
-    """The evaluation as `--json` prints it; what is undefined is null."""
-    from dataclasses import asdict
-
-    from senn_cli.use.measures import Classification
-
-    classes = isinstance(found.measures, Classification)
-    return {
-        "run": str(run.absolute()),
-        "data": str(found.data.absolute()),
-        "split": found.split,
-        "task": "classification" if classes else "regression",
-        **asdict(found.measures),
-        "notes": list(found.notes),
-    }
 
 
 def _show(run: Path, found: Evaluation, out: Console) -> None:

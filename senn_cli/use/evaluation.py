@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from senn_cli.runs.network import place_of
 from senn_cli.spec import DataSpec, load_spec
 from senn_cli.spec.data import CsvSpec, NpzSpec
 from senn_cli.use.measures import Classification, Regression, classification, regression
+from senn_cli.use.shown import shown
 from senn_cli.use.table_files import encoding_of, target_names
 from senn_cli.words import plural
 
@@ -35,12 +37,16 @@ class Evaluation:
       split: the part: train, validation or test.
       measures: the figures.
       notes: what to know before trusting them, as sentences.
+      shown: examples with their answers, see `shown.py`.
+      own: whether it is a run's final network on the run's own data.
     """
 
     data: Path
     split: str
     measures: Classification | Regression
     notes: tuple[str, ...]
+    shown: dict[str, Any] = field(default_factory=dict)
+    own: bool = False
 
 
 def evaluate_run(
@@ -87,7 +93,11 @@ def evaluate_run(
         )
     part = fitted(part, dataset, how, str(file))
     notes = dataset.notes if data is not None else _notes(dataset, how, overrides)
-    return Evaluation(file, split, measure(model, part, target_names(spec.data, how)), notes)
+    outputs = finite_outputs(model, part)
+    names = _targets(spec.data, how, outputs.shape[1])
+    measures = measure(how, outputs, part, names)
+    final = data is None and not notes and place_of(run).step is None
+    return Evaluation(file, split, measures, notes, shown(how, outputs, part, names), final)
 
 
 def _require_data(run: Path, data: DataSpec) -> None:
@@ -102,13 +112,8 @@ def _require_data(run: Path, data: DataSpec) -> None:
     )
 
 
-def measure(
-    model: Model, part: Part, targets: Sequence[str] | None = None
-) -> Classification | Regression:
-    """The figures of `model` on `part`, whose labels are the model's.
-
-    Args:
-      targets: names of the targets of a regression; numbers from 1 where there are none.
+def finite_outputs(model: Model, part: Part) -> Array:
+    """The network's outputs `(N, k)`.
 
     Raises:
       RunError: the network yields numbers that are not finite.
@@ -117,12 +122,26 @@ def measure(
     bad = int((~np.isfinite(outputs).all(axis=1)).sum())
     if bad:
         raise RunError(f"the network's outputs are not finite for {bad} of {len(part)} examples")
-    how = model.preprocessing
+    return outputs
+
+
+def measure(
+    how: Preprocessing, outputs: Array, part: Part, targets: Sequence[str]
+) -> Classification | Regression:
+    """The figures of a network's outputs for `part`, whose labels are the run's.
+
+    Args:
+      targets: names of the targets of a regression.
+    """
     if how.task == "classification":
         return classification(outputs, part.y, how.classes)
-    count = outputs.shape[1]
-    names = targets if targets is not None and len(targets) == count else _numbers(count)
-    return regression(outputs, part.y, how.target_shift, how.target_scale, names)
+    return regression(outputs, part.y, how.target_shift, how.target_scale, targets)
+
+
+def _targets(data: DataSpec, how: Preprocessing, count: int) -> tuple[str, ...]:
+    """The names of the targets; numbers from 1 where there are none."""
+    names = target_names(data, how)
+    return names if names is not None and len(names) == count else _numbers(count)
 
 
 def fitted(part: Part, dataset: Dataset, how: Preprocessing, where: str) -> Part:

@@ -56,7 +56,9 @@ def test_a_classification_is_what_the_run_itself_measured(moons: Run) -> None:
     assert found.measures.examples == 50
     assert found.measures.accuracy == pytest.approx(moons.summary["test_accuracy"], abs=1e-6)
     assert found.measures.loss == pytest.approx(moons.summary["test_loss"], rel=1e-5)
-    assert found.notes == ()
+    assert (found.notes, found.own) == ((), True)
+    (checkpoint, *_) = sorted((moons.path / "checkpoints").glob("[0-9]*"))
+    assert not evaluate_run(checkpoint).own
 
 
 def test_a_regression_is_what_the_run_itself_measured(line: Run) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from senn_cli.report.audit import audit
 from senn_cli.report.numbering import last_numbers
 from senn_cli.report.page.decisions import decisions
+from senn_cli.report.page.evaluation import evaluation
 from senn_cli.report.page.gains import gains
 from senn_cli.report.page.growth import layers, rounds
 from senn_cli.report.page.head import facts, note, result, sentence
@@ -56,6 +57,7 @@ def run_data(record: Record) -> dict[str, Any]:
         "rounds": rounds(record, audited, numbers),
         "curves": curves(record),
         "test": {key: short(summary.get(f"test_{key}")) for key in ("accuracy", "mse", "loss")},
+        "evaluation": evaluation(record),
         "scores": scores(record, numbers),
         "gains": gains(audited),
         "seconds": seconds(record),

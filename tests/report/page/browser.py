@@ -8,6 +8,7 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +29,15 @@ ARGUMENTS = (
     "--disable-sync",
     "--remote-debugging-pipe",
 )
+
+# The browser reads descriptor 3 and writes descriptor 4; those of the pipes are far above both. A
+# function before the start would do the same, but fork this process, in which JAX may have threads.
+NUMBERED = """
+import os, sys
+for number, descriptor in zip((3, 4), sys.argv[1:3]):
+    os.dup2(int(descriptor), number)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 
 
 def program() -> str | None:
@@ -141,20 +151,14 @@ def chromium(binary: str) -> Iterator[Browser]:
     """Starts it with a fresh profile, and ends it."""
     theirs, into = os.pipe()
     out_of, answers = os.pipe()
-    # The browser reads descriptor 3 and writes descriptor 4; these are far above both.
     given = [fcntl.fcntl(each, fcntl.F_DUPFD, 100) for each in (theirs, answers)]
-
-    def numbered() -> None:
-        for number, descriptor in zip((3, 4), given, strict=True):
-            os.dup2(descriptor, number)
-
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         process = subprocess.Popen(
-            [binary, *ARGUMENTS, f"--user-data-dir={profile}"],
+            [sys.executable, "-c", NUMBERED, *map(str, given), binary, *ARGUMENTS]
+            + [f"--user-data-dir={profile}"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            pass_fds=(3, 4),
-            preexec_fn=numbered,
+            pass_fds=given,
         )
         for each in (theirs, answers, *given):
             os.close(each)

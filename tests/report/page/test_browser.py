@@ -217,7 +217,7 @@ def test_pages_of_runs_with_little_in_them(
     browser: Browser, tmp_path: Path, content: dict[str, Any]
 ) -> None:
     opened(browser, tmp_path, run_directory(tmp_path / "r", **content))
-    assert browser.run(LOADS) == 9
+    assert browser.run(LOADS) == 10
     browser.view(390)
     assert browser.run(FAULTS) == []
     assert_quiet(browser)

@@ -15,6 +15,7 @@ const SECTIONS = [
   ["growth", "Growth"],
   ["network", "Network"],
   ["curves", "Curves"],
+  ["evaluation", "Answers"],
   ["scores", "Scores"],
   ["gains", "Gains"],
   ["seconds", "Time"],

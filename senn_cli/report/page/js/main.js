@@ -2,7 +2,7 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const page = document.getElementById("page");
 
-const PARTS = [growthSection, networkSection, curvesSection, scoresSection, gainsSection, secondsSection, decisionsSection, specSection, environmentSection];
+const PARTS = [growthSection, networkSection, curvesSection, evaluationSection, scoresSection, gainsSection, secondsSection, decisionsSection, specSection, environmentSection];
 
 function runPage(run, prefix) {
   return el("div", {}, headOf(run), jumps(prefix), unitChoice([run]), PARTS.map((part) => part(run, prefix)));
