@@ -153,9 +153,9 @@ def chromium(binary: str) -> Iterator[Browser]:
     out_of, answers = os.pipe()
     given = [fcntl.fcntl(each, fcntl.F_DUPFD, 100) for each in (theirs, answers)]
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        own = [binary, *ARGUMENTS, f"--user-data-dir={profile}"]
         process = subprocess.Popen(
-            [sys.executable, "-c", NUMBERED, *map(str, given), binary, *ARGUMENTS]
-            + [f"--user-data-dir={profile}"],
+            [sys.executable, "-c", NUMBERED, *map(str, given), *own],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             pass_fds=given,
