@@ -31,11 +31,12 @@ from senn_cli.nets.leaves import split
 from senn_cli.nets.registry import Graph, Kind, Parameters, Shifts, Signals, Used, register
 from senn_cli.nets.silenced import silenced
 from senn_cli.spec import Spec
-from senn_cli.spec.base import Listed, Model, Width
+from senn_cli.spec.base import Listed, Width
+from senn_cli.spec.network import NetworkModel
 from senn_cli.spec.spec import register_network
 
 
-class ToySpec(Model):
+class ToySpec(NetworkModel):
     """Two branches that join."""
 
     kind: Literal["toy"] = Field(description="The kind of network: two branches that join.")

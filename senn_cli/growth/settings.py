@@ -12,6 +12,7 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from senn_cli.nets.features import Architecture, hidden_feature
+from senn_cli.nets.registry import kind_named
 from senn_cli.spec import Spec
 from senn_cli.spec.expansion import SearchSpec
 from senn_cli.spec.growth import DepthSearchSpec, WidthSearchSpec
@@ -159,7 +160,8 @@ def settings_of(spec: Spec) -> Settings:
     growth = spec.growth
     if growth is None:
         raise ValueError("nothing grows")
-    prune, capacity = growth.prune, getattr(spec.network, "capacity", None)
+    prune, kind = growth.prune, kind_named(spec.network.kind)
+    in_use, more = kind.crowding(spec)
     found = Settings(
         threshold=growth.threshold,
         stop=growth.stop,
@@ -173,7 +175,8 @@ def settings_of(spec: Spec) -> Settings:
         widens=growth.width.enabled,
         deepens=growth.depth.enabled,
         prune=PruneSettings(prune.min_width, prune.per_round) if prune.enabled else None,
-        growth=getattr(capacity, "growth", 0.5),
+        in_use=in_use,
+        growth=more,
     )
     if isinstance(growth, SearchSpec):
         return replace(
@@ -191,12 +194,11 @@ def settings_of(spec: Spec) -> Settings:
     dormant = growth.dormant
     return replace(
         found,
-        per_block=growth.depth.per_block if hasattr(spec.network, "blocks") else None,
+        per_block=growth.depth.per_block,
         activate=dormant.activate,
         leave=dormant.prune,
         redraw=dormant.redraw,
         bud_factor=dormant.bud_factor,
-        in_use=getattr(capacity, "in_use", found.in_use),
     )
 
 

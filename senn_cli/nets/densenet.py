@@ -106,6 +106,11 @@ class Dense(Kind[DenseArchitecture]):
             return None
         return "needs images, height x width or height x width x channels"
 
+    def crowding(self, spec: Spec) -> tuple[float, float]:
+        """As of `Kind`."""
+        capacity = _section(spec).capacity
+        return capacity.in_use, capacity.growth
+
     def compute(self, spec: Spec) -> str:
         """As of `Kind`."""
         return _section(spec).compute

@@ -263,6 +263,10 @@ class Mlp(Kind[MlpArchitecture]):
             multiple = AUTO_MULTIPLE["cpu" if platform == "cpu" else "gpu"]
         return CapacityRule(multiple, section.growth)
 
+    def crowding(self, spec: Spec) -> tuple[float, float]:
+        """As of `Kind`."""
+        return 0.9, spec.network.capacity.growth
+
     def divisible(self, architecture: MlpArchitecture) -> tuple[tuple[int, Map], ...]:
         """As of `Kind`: all maps."""
         return tuple(enumerate(architecture.maps))

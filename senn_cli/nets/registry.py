@@ -122,6 +122,13 @@ class Kind(ABC, Generic[A]):
         """How a layer that is full is enlarged."""
         return CapacityRule(1, 0.5)
 
+    def crowding(self, spec: Spec) -> tuple[float, float]:
+        """Beyond which share in use a layer with dormant units gets more room, and how much more.
+
+        The second is a share of what is allocated.
+        """
+        return 0.9, 0.5
+
     def compute(self, spec: Spec) -> str:
         """The precision of the forward pass in training: float32, tf32 or bfloat16."""
         return "float32"

@@ -15,50 +15,64 @@ if TYPE_CHECKING:
     from senn_cli.spec.spec import Spec
 
 
-def densenet(spec: Spec) -> Iterator[Found]:
-    """What a DenseNet needs, and what it cannot do."""
-    if not isinstance(spec.network, DenseNetSpec):
-        return
-    if isinstance(spec.data, CsvSpec | MoonsSpec | RegressionSpec):
+def images(spec: Spec) -> Iterator[Found]:
+    """A network of images is not given tables."""
+    if spec.network.images and isinstance(spec.data, CsvSpec | MoonsSpec | RegressionSpec):
         yield Found(
             ("network", "kind"),
-            f"should be mlp for data.source {spec.data.source}: a densenet needs images",
+            f"should be mlp for data.source {spec.data.source}: a {spec.network.kind} needs images",
             ("data.source",),
         )
-    if isinstance(spec.expansion, SearchSpec):
-        for name in ("depth", "prune"):
-            if getattr(spec.expansion, name).enabled:
-                yield Found(
-                    ("expansion", name),
-                    f"should be off where a densenet searches for its channels; write `{name}: "
-                    "false`, or `proposals: dormant`",
-                    ("network.kind", "expansion.proposals", "expansion.policy"),
-                )
-    if isinstance(spec.optimizer, NaturalGradientSpec) and spec.optimizer.solver != "kfac":
+
+
+def searched(spec: Spec) -> Iterator[Found]:
+    """What a DenseNet that searches for its channels cannot do."""
+    if not isinstance(spec.network, DenseNetSpec) or not isinstance(spec.expansion, SearchSpec):
+        return
+    for name in ("depth", "prune"):
+        if getattr(spec.expansion, name).enabled:
+            yield Found(
+                ("expansion", name),
+                f"should be off where a densenet searches for its channels; write `{name}: "
+                "false`, or `proposals: dormant`",
+                ("network.kind", "expansion.proposals", "expansion.policy"),
+            )
+
+
+def solver(spec: Spec) -> Iterator[Found]:
+    """The natural gradient has a solver that serves the network."""
+    known = spec.network.solvers
+    if isinstance(spec.optimizer, NaturalGradientSpec) and spec.optimizer.solver not in known:
         yield Found(
             ("optimizer", "solver"),
-            f"should be kfac for a densenet, found {spec.optimizer.solver}",
+            f"should be {' or '.join(known)} for a {spec.network.kind}, found "
+            f"{spec.optimizer.solver}",
             ("network.kind", "optimizer.preset"),
         )
-    initial = spec.network.capacity.initial
-    if initial is not None and initial < max(spec.network.hidden):
+
+
+def channels(spec: Spec) -> Iterator[Found]:
+    """There is room for the channels of every layer."""
+    if not isinstance(spec.network, DenseNetSpec):
+        return
+    most, initial = max(spec.network.hidden), spec.network.capacity.initial
+    if initial is not None and initial < most:
         yield Found(
             ("network", "capacity", "initial"),
-            f"should be at least {max(spec.network.hidden)}, the largest of network.blocks, found "
-            f"{initial}",
+            f"should be at least {most}, the largest of network.blocks, found {initial}",
             ("network.blocks",),
         )
 
 
 def dormant(spec: Spec) -> Iterator[Found]:
-    """A fully connected network has no buds."""
-    if not isinstance(spec.network, NetworkSpec) or not isinstance(spec.expansion, StandingSpec):
+    """Layers are inserted where they stand as buds."""
+    if spec.network.buds or not isinstance(spec.expansion, StandingSpec):
         return
     if spec.expansion.depth.enabled:
         yield Found(
             ("expansion", "depth"),
-            "should be off for the dormant proposals of an mlp, which has no buds; write "
-            "`depth: false`, or `proposals: search`",
+            f"should be off for the dormant proposals of a network of kind {spec.network.kind}, "
+            "which has no buds; write `depth: false`, or `proposals: search`",
             ("network.kind", "expansion.proposals", "expansion.policy"),
         )
 

@@ -219,11 +219,11 @@ ExpansionField = Annotated[
 """The `expansion` section, whose JSON schema also allows the text."""
 
 
-def with_proposals(value: Any, kind: Any) -> Any:
-    """The section with `proposals` where they are left to the kind of the network."""
+def with_proposals(value: Any, proposals: str) -> Any:
+    """The section with `proposals` where it leaves them to the kind of the network."""
     value = _from_text(value)
     if not isinstance(value, dict) or value.get("policy") == "none":
         return value
     if value.get("proposals") is not None:
         return value
-    return {**value, "proposals": "dormant" if kind == "densenet" else "search"}
+    return {**value, "proposals": proposals}

@@ -1,6 +1,6 @@
 """The `network` section: the architecture that training starts from."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -44,7 +44,23 @@ class CapacitySpec(Model):
     )
 
 
-class NetworkSpec(Model):
+class NetworkModel(Model):
+    """The section `network` of any kind, and what it says of its kind.
+
+    Attributes:
+      proposals: where proposals come from where a spec does not say it.
+      images: whether examples have to be images.
+      buds: whether layers stand as buds, so that dormant proposals can insert one.
+      solvers: those of the natural gradient that serve it.
+    """
+
+    proposals: ClassVar[Literal["search", "dormant"]] = "search"
+    images: ClassVar[bool] = False
+    buds: ClassVar[bool] = False
+    solvers: ClassVar[tuple[str, ...]] = ("kfac", "cg")
+
+
+class NetworkSpec(NetworkModel):
     """A fully connected network."""
 
     kind: Literal["mlp"] = Field(description="The kind of network: fully connected.")
@@ -78,8 +94,13 @@ class ChannelsSpec(Model):
     growth: _Room = Field(default=0.5, description="The share that is added then.")
 
 
-class DenseNetSpec(Model):
+class DenseNetSpec(NetworkModel):
     """A convolutional network of densely connected blocks, for images."""
+
+    proposals = "dormant"
+    images = True
+    buds = True
+    solvers = ("kfac",)
 
     kind: Literal["densenet"] = Field(description="The kind of network: densely connected blocks.")
     blocks: Annotated[tuple[_Block, ...], Field(min_length=1, max_length=DEEPEST), Listed] = Field(

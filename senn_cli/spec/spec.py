@@ -25,7 +25,7 @@ from senn_cli.spec.expansion import (
     SearchSpec,
     with_proposals,
 )
-from senn_cli.spec.network import NetworkField
+from senn_cli.spec.network import NetworkField, NetworkModel
 from senn_cli.spec.optimizer import NaturalGradientSpec, OptimizerSpec
 from senn_cli.spec.record import RecordSpec
 from senn_cli.spec.track import TrackSpec
@@ -143,7 +143,12 @@ class Spec(Model):
         kind = (
             network.get("kind") if isinstance(network, dict) else getattr(network, "kind", network)
         )
-        return {**value, "expansion": with_proposals(value.get("expansion", {}), kind)}
+        sections = get_args(cls.model_fields["network"].annotation)
+        found = (
+            s.proposals for s in sections if kind in get_args(s.model_fields["kind"].annotation)
+        )
+        expansion = with_proposals(value.get("expansion", {}), next(found, "search"))
+        return {**value, "expansion": expansion}
 
     @model_validator(mode="after")
     def _consistent(self) -> "Spec":
@@ -166,7 +171,7 @@ class Spec(Model):
         return written
 
 
-def register_network(section: type[Model]) -> None:
+def register_network(section: type[NetworkModel]) -> None:
     """Makes `section` one that `network` may be, by its `kind`: for kinds from elsewhere."""
     field = Spec.model_fields["network"]
     known: Any = field.annotation
