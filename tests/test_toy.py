@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from senn_cli.cli.app import app
+from senn_cli.errors import SpecError
 from senn_cli.growth.edits import AddUnits, Edit, Enlarge, InsertLayer, RemoveUnit, SplitUnit
 from senn_cli.growth.policy import Decision, Policy, Round, View
 from senn_cli.nets import registry
@@ -167,7 +168,9 @@ def test_it_is_inspected_and_reported(run: Path, tmp_path: Path) -> None:
     assert "right" in command("inspect", run)
     command("inspect", "history", run)
     command("report", run, "-o", tmp_path / "page.html")
-    assert "toy" in (tmp_path / "page.html").read_text()
+    page = (tmp_path / "page.html").read_text()
+    assert all(name in page for name in ("toy", "left", "right", "joint_0"))
+    assert "layer 0" not in page
     assert "toy" in command("runs", run.parent)
 
 
@@ -189,3 +192,10 @@ def test_the_package_does_not_know_it() -> None:
     package = Path(__file__).parents[1] / "senn_cli"
     named = [path for path in package.rglob("*.py") if "toy" in path.read_text().split()]
     assert not named
+
+
+def test_what_its_section_says_is_checked() -> None:
+    dormant = "expansion={policy: senn, proposals: dormant, depth: true}"
+    with pytest.raises(SpecError, match="of a network of kind toy, which has no buds"):
+        resuming.parse_spec(TEXT, overrides=[dormant])
+    assert resuming.parse_spec(TEXT, overrides=["expansion=senn"]).proposals == "search"

@@ -7,20 +7,18 @@ from there.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import accumulate
 from typing import Any, Literal
 
-from senn_cli.errors import MISFORMED, RunError
 from senn_cli.nets.architecture import Layer
 from senn_cli.nets.features import Architecture
-from senn_cli.nets.registry import architecture_from_json
 from senn_cli.nets.tables import map_rows
 from senn_cli.report.audit import Audit, audit
 from senn_cli.report.record import Record, checkpoint_steps
+from senn_cli.report.saved import saved_architectures
 from senn_cli.report.timeline import timeline
 from senn_cli.report.tracks import inserted_at, starting_widths, tracks
 from senn_cli.spec.activation import Activation
@@ -92,11 +90,11 @@ def shape(record: Record) -> Shape:
             return replace(_from_history(record, _newest_row(record)), step=record.step)
         return _saved(saved, record.step, "checkpoint")
     if record.ending is not None and record.ending["end"]["restored"]:
-        saved = dict(_candidates(record)).get("weights")
+        saved = dict(saved_architectures(record)).get("weights")
         if saved is not None:
             return _saved(saved, record.ending["end"]["step"], "weights")
     newest, last = _newest_row(record), record.last_step
-    for source, architecture in _candidates(record):
+    for source, architecture in saved_architectures(record):
         agrees = newest is None or (
             list(architecture.widths) == newest["hidden"]
             and list(architecture.capacities)
@@ -122,28 +120,6 @@ def site_rows(architecture: Architecture) -> tuple[SiteRow, ...]:
     )
 
 
-def _candidates(record: Record) -> list[tuple[Literal["checkpoint", "weights"], Architecture]]:
-    """What is saved, the checkpoint first."""
-    try:
-        checkpoint = record.architecture
-    except RunError:
-        if record.status != "running":
-            raise
-        checkpoint = None  # removed by the run between the listing and the reading
-    found: list[tuple[Literal["checkpoint", "weights"], Architecture]] = []
-    if checkpoint is not None:
-        found.append(("checkpoint", checkpoint))
-    weights = record.path / "weights" / "architecture.json"
-    try:
-        value = json.loads(weights.read_bytes())["architecture"]
-        found.append(("weights", architecture_from_json(value)))
-    except (FileNotFoundError, NotADirectoryError):
-        pass
-    except (OSError, *MISFORMED) as error:
-        raise RunError(f"{weights} is damaged: {error}") from error
-    return found
-
-
 def _newest_row(record: Record) -> dict[str, Any] | None:
     """The newest row that tells the widths; of one step, growth comes after the evaluation."""
     rows = [
@@ -163,7 +139,7 @@ def _from_history(record: Record, newest: dict[str, Any] | None) -> Shape:
 
 def _of_another_step(record: Record) -> Architecture | None:
     """What is saved: inputs, outputs, buds and how layers are connected are always the same."""
-    return next((found for _, found in _candidates(replace(record, step=None))), None)
+    return next((found for _, found in saved_architectures(replace(record, step=None))), None)
 
 
 def last_architecture(record: Record) -> Architecture | None:

@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from senn_cli.errors import RunError
 from senn_cli.report.record import Record
+from senn_cli.report.saved import saved_architectures
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,7 @@ class Track:
     """One hidden layer over the run.
 
     Attributes:
-      name: `layer <number>`, by its place in the last architecture, from 0.
+      name: as the last architecture has it: `layer <number>`, counted from 0, of most kinds.
       born: the step at which it was inserted, or the run's first step.
       steps: the steps at which its width is known, ascending: its birth, each change, the end.
       widths: its neurons in use from each of `steps` on.
@@ -72,7 +74,14 @@ def tracks(record: Record) -> tuple[Track, ...]:
 def _names(
     record: Record, events: Sequence[Mapping[str, Any]], count: int
 ) -> list[tuple[str, str]]:
-    """Group and name of every layer."""
+    """Group and name of every layer: of kinds that name their layers as what is saved has them."""
+    try:
+        saved = [found for _, found in saved_architectures(record) if len(found.hidden) == count]
+    except RunError:  # whoever needs what is damaged says so
+        saved = []
+    if saved:
+        sites = [f.site for f in saved[0].features if f.role == "hidden"]
+        return [(site.rpartition(" layer ")[0], site) for site in sites]
     blocks = record.spec.get("network", {}).get("blocks")
     sizes = [len(block) for block in blocks or ()]
     for event in events:
