@@ -19,7 +19,7 @@ from senn_cli.nets.registry import outputs as outputs_of
 from senn_cli.spec.activation import Activation
 
 Tree = dict[str, dict[str, Any]]
-METRICS: tuple[Metric, ...] = ("euclidean", "softmax", "gaussian")
+METRICS: tuple[Metric, ...] = ("euclidean", "softmax", "gaussian", "bernoulli", "poisson", 0.7)
 
 
 def double() -> Iterator[None]:
@@ -120,7 +120,10 @@ def metric_matrix(metric: Metric, y: Any) -> np.ndarray:
     """H, `(N, m, m)`, for outputs `y` (N, m), from its definition."""
     y = np.asarray(y)
     if metric != "softmax":
-        return np.broadcast_to(np.eye(y.shape[1]), (*y.shape, y.shape[1]))
+        p = 1 / (1 + np.exp(-y))
+        own = {"bernoulli": p * (1 - p), "poisson": np.exp(y)}
+        diagonal = own[metric] if metric in own else metric if isinstance(metric, float) else 1.0
+        return np.eye(y.shape[1]) * np.broadcast_to(diagonal, y.shape)[:, None, :]
     p = np.exp(y - y.max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
     return np.stack([np.diag(q) - np.outer(q, q) for q in p])

@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from senn_cli.curvature.observe import input_factor, observe
+from senn_cli.engine.objective import CLASSIFICATION
 from senn_cli.nets.architecture import Layer
 from senn_cli.nets.densenet_architecture import DenseArchitecture, Pool
 from senn_cli.nets.features import Map, Source, standing, used_units
@@ -171,7 +172,7 @@ class Look(NamedTuple):
 
 def look_at(shape: Any, params: Any, used: Any, x: Any, y: Any, key: Any, stride: int = 1) -> Look:
     """A look by one sample of the curvature, at the cross entropy of labels `y`."""
-    task: Any = ("classification", "softmax")
+    task: Any = (CLASSIFICATION, "softmax")
     seen = observe(shape, params, used, x, y, *task, key)
     factors = {
         m.name: (input_factor(m, seen.reads[m.name], key, stride=stride), seen.s[m.name])

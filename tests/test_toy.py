@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from senn_cli.cli.app import app
+from senn_cli.engine.objective import CLASSIFICATION
 from senn_cli.errors import SpecError
 from senn_cli.growth.edits import AddUnits, Edit, Enlarge, InsertLayer, RemoveUnit, SplitUnit
 from senn_cli.growth.policy import Decision, Policy, Round, View
@@ -108,7 +109,7 @@ def test_every_edit_keeps_its_function(spec: Any) -> None:
     architecture = toy.ToyArchitecture(
         2, 2, tuple(toy.Layer(width, width + 2, "rational") for width in (2, 3, 4))
     )
-    optimizer = make_optimizer(spec, "classification", 10, 1)
+    optimizer = make_optimizer(spec, CLASSIFICATION, 10, 1)
     network = new_network(architecture, registry.initial_parameters(architecture, 0), optimizer)
     x = np.random.default_rng(0).standard_normal((20, 2)).astype(np.float32)
 

@@ -94,7 +94,7 @@ def check(
     Whatever would stop `senn train` is an error here, too, and the exit code is 2.
     """
     from senn_cli.data.check import check_dataset
-    from senn_cli.data.registry import load_dataset
+    from senn_cli.data.registry import load
     from senn_cli.engine.gpu import expected_platform
     from senn_cli.errors import SennError
     from senn_cli.spec import load_spec
@@ -103,7 +103,7 @@ def check(
     from senn_cli.training.ready import faults, joined
 
     loaded = load_spec(spec, overrides or ())
-    dataset = load_dataset(loaded.data, loaded.seed)
+    dataset = load(loaded)
     report = check_dataset(dataset)
     report = replace(report, warnings=(*report.warnings, *doubts(loaded)))
     found = faults(loaded, dataset, expected_platform(loaded.device))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from senn_cli.use.evaluation import Evaluation
-    from senn_cli.use.measures import Classification, Regression
+    from senn_cli.use.measures import Classification, Multilabel, Regression
 
 MOST_ROWS = 20
 """Classes that the tables show."""
@@ -89,7 +89,7 @@ def _show(run: Path, found: Evaluation, out: Console) -> None:
     from rich.text import Text
 
     from senn_cli.report.words import printable
-    from senn_cli.use.measures import Classification
+    from senn_cli.use.measures import Classification, Multilabel
 
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", overflow="fold")
@@ -99,13 +99,15 @@ def _show(run: Path, found: Evaluation, out: Console) -> None:
     out.print(grid)
     if isinstance(found.measures, Classification):
         _show_classes(found.measures, out)
+    elif isinstance(found.measures, Multilabel):
+        _show_labels(found.measures, out)
     else:
         _show_targets(found.measures, out)
 
 
 def summary_rows(run: Path, found: Evaluation) -> list[tuple[str, str]]:
     """The figures over all examples: a label and its value in words."""
-    from senn_cli.use.measures import Classification
+    from senn_cli.use.measures import Classification, Multilabel
 
     measures = found.measures
     rows = [
@@ -119,6 +121,13 @@ def summary_rows(run: Path, found: Evaluation) -> list[tuple[str, str]]:
             rows.append(("top 5 accuracy", f"{measures.top5_accuracy:.2%}"))
         rows.append(("calibration error", f"{measures.calibration.error:.4f}"))
         return rows
+    if isinstance(measures, Multilabel):
+        return [
+            *rows,
+            ("accuracy", f"{measures.accuracy:.2%} of the labels"),
+            ("all labels right", f"{measures.exact:.2%}"),
+            ("f1", _share(measures.f1)),
+        ]
     return [
         *rows,
         ("mse", f"{measures.mse:.4g}"),
@@ -176,6 +185,21 @@ def worst_confusions(measures: Classification, count: int) -> list[tuple[int, in
         if i != j and n
     ]
     return sorted(found, key=lambda one: -one[2])[:count]
+
+
+def _show_labels(measures: Multilabel, out: Console) -> None:
+    from senn_cli.cli import console
+    from senn_cli.report.words import printable
+
+    rows = [
+        (
+            printable(one.name, out.encoding),
+            *map(_share, (one.accuracy, one.precision, one.recall, one.f1)),
+            one.support,
+        )
+        for one in measures.labels
+    ]
+    out.print(console.table(("label", "accuracy", "precision", "recall", "f1", "support"), rows))
 
 
 def _show_targets(measures: Regression, out: Console) -> None:

@@ -84,7 +84,7 @@ def _print_spec(spec: Spec) -> None:
 def _print_plan(spec: Spec) -> None:
     from senn_cli.cli import console
     from senn_cli.cli.plan import print_plan
-    from senn_cli.data.registry import load_dataset
+    from senn_cli.data.registry import load
     from senn_cli.engine.gpu import expected_platform
     from senn_cli.training.foreseen import doubts
     from senn_cli.training.plan import make_plan
@@ -92,7 +92,7 @@ def _print_plan(spec: Spec) -> None:
 
     for doubt in doubts(spec):
         typer.echo(f"warning: {doubt}", err=True)
-    dataset = load_dataset(spec.data, spec.seed)
+    dataset = load(spec)
     require_ready(spec, dataset, expected_platform(spec.device))
     print_plan(spec, make_plan(spec, dataset), console.stdout())
 

@@ -26,7 +26,7 @@ from senn_cli.curvature.activation_curvature import (
 from senn_cli.curvature.kronecker import with_constant
 from senn_cli.curvature.rank_one import combinations
 from senn_cli.engine.metric import Metric, output_factor
-from senn_cli.engine.objective import Task, loss_and_gradient
+from senn_cli.engine.objective import Objective, loss_and_gradient
 from senn_cli.nets.activation import rational_basis, second_derivative
 from senn_cli.nets.features import Architecture, Map, standing
 from senn_cli.nets.leaves import joined
@@ -70,7 +70,7 @@ def observe(
     used: Used,
     x: jax.Array,
     y: jax.Array,
-    task: Task,
+    objective: Objective,
     metric: Metric,
     key: jax.Array | None = None,
 ) -> Observation:
@@ -95,7 +95,7 @@ def observe(
         outputs, pull, signals = jax.vjp(
             lambda shifts: _outputs(run(params, Shifts(shifts))), zeros.pre, has_aux=True
         )
-        (told,) = pull(loss_and_gradient(task, outputs, y)[1])
+        (told,) = pull(loss_and_gradient(objective, outputs, y)[1])
         gradients = {m.name: input_rows(m, signals.inputs[m.name]) for m in maps}
         n = x.shape[0]
         gradients = {
@@ -108,7 +108,7 @@ def observe(
             params,
             zeros,
             key,
-            loss_gradient=lambda outputs: loss_and_gradient(task, outputs, y)[1],
+            loss_gradient=lambda outputs: loss_and_gradient(objective, outputs, y)[1],
             metric=metric,
             second_derivative={name: _second(m, params) for name, m in hidden.items()},
         )
@@ -116,7 +116,7 @@ def observe(
         gradients = {m.name: joined(m, passes.gradient[m.name]) for m in maps}
         s = {name: patches.gradient_factor(g) for name, g in sampled.items()}
         blocks = coefficient_blocks(shape, signals, passes.post_covectors)
-    losses, _ = loss_and_gradient(task, signals.outputs, y)
+    losses, _ = loss_and_gradient(objective, signals.outputs, y)
     yields = {
         m.name: jnp.where(used[m.target.name], signals.preactivations[m.name], 0.0) for m in maps
     }

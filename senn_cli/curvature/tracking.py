@@ -25,7 +25,7 @@ from senn_cli.curvature.slow import SlowGradient
 from senn_cli.curvature.tracked import TrackSettings
 from senn_cli.engine.arrays import Arrays, batch, examples
 from senn_cli.engine.metric import Metric
-from senn_cli.engine.objective import Task
+from senn_cli.engine.objective import Objective
 from senn_cli.nets.features import Architecture, Map, standing
 from senn_cli.nets.leaves import joined, row_mask, split
 from senn_cli.nets.registry import Shifts, Signals, Used
@@ -184,7 +184,7 @@ def reads_inputs(m: Map) -> bool:
 
 
 def make_track(
-    task: Task, metric: Metric, tracking: Tracking, augmentation: tuple[StepSpec, ...]
+    objective: Objective, metric: Metric, tracking: Tracking, augmentation: tuple[StepSpec, ...]
 ) -> Callable[..., Tracked]:
     """The function that looks at a batch, to be compiled with its first argument static.
 
@@ -208,7 +208,7 @@ def make_track(
         units = used_of(shape, widths)
         rank_one = tracking.settings.method == "rank_one"
         of_sample, of_factors = jax.random.split(of_sample)
-        seen = observe.observe(shape, params, units, x, y, task, metric, of_sample)
+        seen = observe.observe(shape, params, units, x, y, objective, metric, of_sample)
         found = {}
         for index, m in enumerate(standing(shape)):
             drawn, read = jax.random.fold_in(of_factors, index), seen.reads[m.name]

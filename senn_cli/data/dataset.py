@@ -12,8 +12,19 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from senn_cli.data.encoding import Encoding
 
-Task = Literal["classification", "regression"]
+Task = Literal["classification", "multilabel", "regression"]
+
+Link = Literal["softmax", "logistic", "log", "identity"]
+"""What a network's outputs are of the answers: their logits, each on its own or together, the
+logarithms of rates, or the (scaled) predictions themselves."""
 Array = NDArray[Any]
+
+
+def link_of(task: Task, *, counts: bool = False) -> Link:
+    """The link of a task, whose targets are `counts` or not."""
+    if task == "regression":
+        return "log" if counts else "identity"
+    return "softmax" if task == "classification" else "logistic"
 
 
 @dataclass(frozen=True)
@@ -22,7 +33,8 @@ class Part:
 
     Attributes:
       x: inputs as stored, `(N, *shape)`, uint8, float32 or float64.
-      y: targets, class numbers int32 `(N,)` or values float32 or float64 `(N, k)`.
+      y: targets, class numbers int32 `(N,)`, or values float32 or float64 `(N, k)`; of several
+        labels which hold, 0 or 1.
       ids: row numbers in the source, int64 `(N,)`. Where the source has a test part of its own, the
         test rows are counted on after the training rows, so that no id occurs twice.
       weights: how much every example counts, float32 `(N,)`, none negative; None where all count
@@ -83,11 +95,12 @@ class Dataset:
     A network's input is `(x - shift) * scale`, flattened where it is fully connected, and for
     regression it is trained on `(y - target_shift) * target_scale`; both scalings multiply by the
     reciprocal of a standard deviation. A prediction in the user's units is
-    `output / target_scale + target_shift`.
+    `output / target_scale + target_shift`. Counts are not scaled: the network yields the logarithm
+    of their rate.
 
     Attributes:
       name: the source's name in a spec.
-      task: "classification" or "regression".
+      task: a class of several, several labels, or numbers.
       train: what is learned from.
       validation: held-out examples for choices made during training; None where there are none.
       test: the final measure, never used for a choice.
@@ -98,6 +111,7 @@ class Dataset:
         ones of shape `(1,)` for classification.
       notes: what was found that a user may not expect, as sentences.
       encoding: how rows of a table became inputs; None where the inputs are no table.
+      counts: whether the targets are counts.
     """
 
     name: str
@@ -112,6 +126,12 @@ class Dataset:
     target_scale: Array
     notes: tuple[str, ...] = ()
     encoding: Encoding | None = None
+    counts: bool = False
+
+    @property
+    def link(self) -> Link:
+        """What the network's outputs are of the answers."""
+        return link_of(self.task, counts=self.counts)
 
     @property
     def unit(self) -> float:
@@ -119,7 +139,7 @@ class Dataset:
 
         So their squares stay within float32's range, and nothing is rounded.
         """
-        if self.task == "classification" or self.train.y.dtype != np.float64:
+        if self.task != "regression" or self.counts or self.train.y.dtype != np.float64:
             return 1.0
         return 2.0 ** -floor(log2(float(self.target_scale.min())))
 
@@ -130,8 +150,8 @@ class Dataset:
 
     @property
     def outputs(self) -> int:
-        """The number of outputs: the classes, or the target values of one example."""
-        return len(self.classes) if self.task == "classification" else int(self.train.y.shape[1])
+        """The number of outputs: the classes or labels, or the target values of one example."""
+        return int(self.train.y.shape[1]) if self.task == "regression" else len(self.classes)
 
     @property
     def parts(self) -> dict[str, Part]:

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
-from senn_cli.data.dataset import Array, Dataset, Task
+from senn_cli.data.dataset import Array, Dataset, Link, Task, link_of
 from senn_cli.data.encoding import Encoding
 from senn_cli.data.normalize import kind, scaled
 
-FORMAT = 2
-"""Format 1, without a number in the file, knew no tables."""
+FORMAT = 3
+"""Format 1, without a number in the file, knew no tables; 2 no links but those of the task."""
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,14 @@ class Preprocessing:
     """What turns examples into network inputs, and network outputs into answers.
 
     Attributes:
-      task: "classification" or "regression".
+      task: a class of several, several labels, or numbers.
       shape: of one example as it is stored, such as `(28, 28)`.
       dtype: of one example as it is stored, such as `uint8`; float64 for tables.
-      classes: names of the classes in the order of the outputs; empty for regression.
+      classes: names of the classes or labels in the order of the outputs; empty for regression.
       shift, scale: network input = (x - shift) * scale.
       target_shift, target_scale: prediction = output / target_scale + target_shift.
       encoding: how rows of a table become examples; None where examples are no such rows.
+      counts: whether targets are counts; then a prediction is exp(output) before it is scaled back.
     """
 
     task: Task
@@ -42,6 +43,7 @@ class Preprocessing:
     target_shift: Array
     target_scale: Array
     encoding: Encoding | None = None
+    counts: bool = False
 
     @classmethod
     def of(cls, dataset: Dataset) -> Preprocessing:
@@ -56,7 +58,13 @@ class Preprocessing:
             target_shift=dataset.target_shift,
             target_scale=dataset.target_scale,
             encoding=dataset.encoding,
+            counts=dataset.counts,
         )
+
+    @property
+    def link(self) -> Link:
+        """What outputs are of the answers."""
+        return link_of(self.task, counts=self.counts)
 
     @property
     def wide(self) -> type[np.float32] | type[np.float64]:
@@ -86,11 +94,15 @@ class Preprocessing:
         return scaled(x, self.shift, self.scale).reshape(len(x), size)
 
     def answers(self, outputs: Any) -> Array:
-        """Class probabilities `(N, classes)`, or predictions `(N, k)` in the targets' units."""
+        """Probabilities `(N, classes)`, or predictions `(N, k)` in the targets' units."""
         outputs = np.asarray(outputs, np.float32)
         if self.task == "regression":
             outputs = outputs.astype(self.wide_target)
+            outputs = np.exp(outputs) if self.link == "log" else outputs
             return np.asarray(outputs / self.target_scale + self.target_shift)
+        if self.link == "logistic":  # with exponents of negative numbers alone, none overflows
+            small = np.exp(-np.abs(outputs))
+            return np.asarray(np.where(outputs < 0, small, 1.0) / (1.0 + small), np.float32)
         exponents = np.exp(outputs - outputs.max(axis=-1, keepdims=True))
         return np.asarray(exponents / exponents.sum(axis=-1, keepdims=True))
 
@@ -104,6 +116,7 @@ class Preprocessing:
         return {
             "format": FORMAT,
             "task": self.task,
+            "link": self.link,
             "shape": list(self.shape),
             "dtype": self.dtype,
             "target_dtype": str(self.target_scale.dtype),
@@ -115,10 +128,10 @@ class Preprocessing:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Preprocessing:
         """What `to_json` described; ValueError, KeyError or TypeError if it is none."""
-        if value.get("format", 1) not in (1, FORMAT):
+        if value.get("format", 1) not in range(1, FORMAT + 1):
             raise ValueError(f"format {value['format']} is not known to this senn")
         task = value["task"]
-        if task not in ("classification", "regression"):
+        if task not in get_args(Task):
             raise ValueError(f"unknown task {task!r}")
         dtype = str(np.dtype(value["dtype"]))
         wide = np.float64 if dtype == "float64" else np.float32
@@ -134,4 +147,5 @@ class Preprocessing:
             target_shift=np.asarray(value["target_shift"], wide_target),
             target_scale=np.asarray(value["target_scale"], wide_target),
             encoding=None if encoding is None else Encoding.from_json(encoding),
+            counts=value.get("link") == "log",
         )

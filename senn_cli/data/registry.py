@@ -22,6 +22,7 @@ from senn_cli.data.dataset import Array, Dataset, Part, Source
 from senn_cli.data.encoding import Encoding, fit
 from senn_cli.data.split import choose_subset, hold_out
 from senn_cli.errors import DataError
+from senn_cli.spec import Spec
 from senn_cli.spec.augment import ColorSpec, walk
 from senn_cli.spec.data import CsvSpec, DataSpec, NpzSpec, augmentation
 from senn_cli.spec.images import DigitsSpec, FolderSpec
@@ -29,6 +30,38 @@ from senn_cli.spec.share import count_of
 
 # Drawn at unit scale already: scaling them by a small sample's statistics would only add noise.
 _UNIT_SCALE = ("moons", "regression")
+
+
+def load(spec: Spec, encoding: Encoding | None = None) -> Dataset:
+    """The data of a whole spec, as its loss wants them; `encoding` as for `load_dataset`.
+
+    Raises:
+      DataError: as `load_dataset`, or targets that are no counts where the loss is of counts.
+    """
+    dataset = load_dataset(spec.data, spec.seed, encoding)
+    return counted(dataset) if spec.loss.kind == "poisson" else dataset
+
+
+def counted(dataset: Dataset) -> Dataset:
+    """The data set with its targets as counts, which are not scaled.
+
+    Raises:
+      DataError: a negative target.
+    """
+    notes = dataset.notes
+    for name, part in dataset.parts.items():
+        bad = np.argwhere(part.y < 0)
+        if len(bad):
+            row, column = (int(number) for number in bad[0])
+            raise DataError(
+                f"{name}, row {part.ids[row]}: target {column + 1} is {part.y[row, column]:g}, but "
+                "loss: poisson is of counts, which are not negative",
+                hint="Take another loss (squared, huber, mae), or other targets.",
+            )
+        if (part.y != np.round(part.y)).any():
+            notes = (*notes, f"{name}: not all targets are whole numbers, as counts are")
+    shift, scale = np.zeros_like(dataset.target_shift), np.ones_like(dataset.target_scale)
+    return replace(dataset, target_shift=shift, target_scale=scale, notes=notes, counts=True)
 
 
 def load_dataset(spec: DataSpec, seed: int, encoding: Encoding | None = None) -> Dataset:

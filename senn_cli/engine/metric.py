@@ -1,8 +1,11 @@
 """Metrics on the network's outputs: the choice that makes F a Fisher matrix (section 3.4).
 
 With J the derivative of the outputs with respect to the parameters, F = E[J^T H J]; `H`
-(outputs x outputs) is the identity for the Euclidean metric and for the Fisher matrix of a Gaussian
-with unit variance, and diag(p) - p p^T for that of a categorical distribution with p = softmax.
+(outputs x outputs) belongs to the distribution that the outputs describe: the identity for the
+Euclidean metric and for a Gaussian with unit variance, diag(p) - p p^T for one of several classes
+with p = softmax, diag(p (1 - p)) for labels on their own with p the logistic function, and diag(r)
+for counts with rates r = exp. A number c stands for c times the identity: the Fisher information
+of any distribution that the output only shifts.
 """
 
 from __future__ import annotations
@@ -12,24 +15,52 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 
-Metric = Literal["euclidean", "softmax", "gaussian"]
+Metric = Literal["euclidean", "softmax", "gaussian", "bernoulli", "poisson"] | float
+
+
+LARGEST_LOG = 60.0
+"""Logarithms of rates beyond this count as this: squares of larger rates are not finite."""
+
+
+def rate(outputs: jax.Array) -> jax.Array:
+    """The rate of counts whose logarithm is `outputs`."""
+    return jnp.exp(jnp.minimum(outputs, LARGEST_LOG))
+
+
+def _diagonal(metric: Metric, outputs: jax.Array) -> jax.Array:
+    """The diagonal of H, where that is all of it; `(N, m)`."""
+    if metric == "bernoulli":
+        return jax.nn.sigmoid(outputs) * jax.nn.sigmoid(-outputs)
+    if metric == "poisson":
+        return rate(outputs)
+    return jnp.full_like(outputs, metric if isinstance(metric, float) else 1.0)
 
 
 def output_product(metric: Metric, outputs: jax.Array, v: jax.Array) -> jax.Array:
     """H v for every example; `outputs` and `v` are `(N, m)`."""
     if metric != "softmax":
-        return v
+        return _diagonal(metric, outputs) * v
     p = jax.nn.softmax(outputs)
     return p * (v - jnp.sum(p * v, axis=-1, keepdims=True))
 
 
-def output_form(metric: Metric, outputs: jax.Array, v: jax.Array) -> jax.Array:
+def output_form(
+    metric: Metric, outputs: jax.Array, v: jax.Array, weights: jax.Array | None = None
+) -> jax.Array:
     """The mean of v^T H v over the examples, a scalar; `outputs` and `v` are `(N, m)`.
 
     With v = J d it is d^T F d, exactly and whatever approximates F elsewhere: twice the change in
     KL divergence that the step d makes, to second order (Martens and Grosse, 2015, section 6).
+
+    Args:
+      weights: how much every example counts, `(N,)`; None where all count alike.
     """
-    return jnp.mean(jnp.sum(v * output_product(metric, outputs, v), axis=-1))
+    return jnp.mean(weighted(jnp.sum(v * output_product(metric, outputs, v), axis=-1), weights))
+
+
+def weighted(x: jax.Array, weights: jax.Array | None) -> jax.Array:
+    """`x` (N, ...) times the weight of its example."""
+    return x if weights is None else x * weights.reshape(-1, *(1,) * (x.ndim - 1))
 
 
 def output_factor(metric: Metric, outputs: jax.Array) -> jax.Array:
@@ -42,7 +73,7 @@ def output_factor(metric: Metric, outputs: jax.Array) -> jax.Array:
     m = outputs.shape[-1]
     unit = jnp.eye(m, dtype=outputs.dtype)[:, None, :]
     if metric != "softmax":
-        return jnp.broadcast_to(unit, (m, outputs.shape[0], m))
+        return unit * jnp.sqrt(_diagonal(metric, outputs))
     p = jax.nn.softmax(outputs)
     return jnp.sqrt(p).T[:, :, None] * (unit - p[None])
 
@@ -53,7 +84,9 @@ def sample_output_gradient(metric: Metric, outputs: jax.Array, key: jax.Array) -
     For softmax the gradient of the loss at a label drawn from the network's own prediction, as in
     KFAC (Martens and Grosse, 2015).
     """
-    if metric != "softmax":
-        return jax.random.normal(key, outputs.shape, outputs.dtype)
-    labels = jax.random.categorical(key, outputs)
-    return jax.nn.softmax(outputs) - jax.nn.one_hot(labels, outputs.shape[-1], dtype=outputs.dtype)
+    if metric == "softmax":
+        labels = jax.random.categorical(key, outputs)
+        one_hot = jax.nn.one_hot(labels, outputs.shape[-1], dtype=outputs.dtype)
+        return jax.nn.softmax(outputs) - one_hot
+    noise = jax.random.normal(key, outputs.shape, outputs.dtype)
+    return noise * jnp.sqrt(_diagonal(metric, outputs))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from senn_cli.curvature.tracking import Tracking
 from senn_cli.engine.metric import Metric
-from senn_cli.engine.objective import Task
+from senn_cli.engine.objective import Objective
 from senn_cli.engine.programs import Ledger
 from senn_cli.growth.compiled import Compiled
 from senn_cli.growth.fields import Fields
@@ -21,7 +21,11 @@ INPUT_DAMPING = 1e-3
 
 
 def make_policy(
-    spec: Spec, task: Task, metric: Metric, ledger: Ledger, tracking: Tracking | None = None
+    spec: Spec,
+    objective: Objective,
+    metric: Metric,
+    ledger: Ledger,
+    tracking: Tracking | None = None,
 ) -> Policy:
     """The policy that `spec.expansion` describes.
 
@@ -36,6 +40,6 @@ def make_policy(
         assert tracking is not None and tracking.slow is not None
         return DormantGrowth(settings, tracking, ledger)
     compiled = Compiled(
-        ledger, task, metric, damping_a=INPUT_DAMPING, damping_s=growth.score_damping
+        ledger, objective, metric, damping_a=INPUT_DAMPING, damping_s=growth.score_damping
     )
-    return SearchGrowth(settings, compiled, Fields(ledger, task, metric, compiled.shares))
+    return SearchGrowth(settings, compiled, Fields(ledger, objective, metric, compiled.shares))

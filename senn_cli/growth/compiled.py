@@ -16,7 +16,7 @@ from senn_cli.curvature.kronecker import second_moment, with_constant
 from senn_cli.curvature.observe import input_rows, observe
 from senn_cli.engine.arrays import Arrays, inputs, targets
 from senn_cli.engine.metric import Metric
-from senn_cli.engine.objective import Task
+from senn_cli.engine.objective import Objective
 from senn_cli.engine.programs import Ledger, Program
 from senn_cli.growth import objective
 from senn_cli.growth.objective import Neurons
@@ -57,7 +57,7 @@ class Sample(NamedTuple):
 
 
 class Compiled:
-    """The programs for one task, metric and damping of the scores.
+    """The programs for one objective, metric and damping of the scores.
 
     `observe(shape, params, widths, data, rows) -> Sample`;
     `target(a, g, s, active_in, active_out) -> Target`;
@@ -72,7 +72,13 @@ class Compiled:
     """
 
     def __init__(
-        self, ledger: Ledger, task: Task, metric: Metric, *, damping_a: float, damping_s: float
+        self,
+        ledger: Ledger,
+        objective: Objective,
+        metric: Metric,
+        *,
+        damping_a: float,
+        damping_s: float,
     ) -> None:
         def look(
             shape: MlpArchitecture,
@@ -82,7 +88,7 @@ class Compiled:
             rows: jax.Array,
         ) -> Sample:
             x, y = inputs(data, rows), targets(data, rows)
-            seen = observe(shape, params, used(shape, widths), x, y, task, metric)
+            seen = observe(shape, params, used(shape, widths), x, y, objective, metric)
             a = tuple(input_rows(m, seen.reads[m.name]) for m in shape.maps)
             spare = [a[0]] + [jnp.pad(x, ((0, 0), (0, ROOM))) for x in a[1:]]
             yields, g, s = (

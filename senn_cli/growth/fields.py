@@ -25,7 +25,7 @@ from senn_cli.curvature.kronecker import SMALLEST, second_moment
 from senn_cli.curvature.observe import Observation, input_rows, observe
 from senn_cli.engine.arrays import Arrays, inputs, targets
 from senn_cli.engine.metric import Metric
-from senn_cli.engine.objective import Task
+from senn_cli.engine.objective import Objective
 from senn_cli.engine.programs import Ledger, Program
 from senn_cli.growth import score
 from senn_cli.growth.moments import MapStatistics
@@ -62,7 +62,7 @@ class Scored(NamedTuple):
 
 
 class Fields:
-    """The programs for one task, metric and damping of the scores.
+    """The programs for one objective, metric and damping of the scores.
 
     `observe(shape, params, widths, data, rows) -> Observation`;
     `search(shape, at, settings, key, params, widths, seen) -> Neurons`;
@@ -71,12 +71,14 @@ class Fields:
     Weights of proposals are columns of the joined matrix of the map that yields the feature `at`.
     """
 
-    def __init__(self, ledger: Ledger, task: Task, metric: Metric, shares: Shares) -> None:
+    def __init__(
+        self, ledger: Ledger, objective: Objective, metric: Metric, shares: Shares
+    ) -> None:
         def look(
             shape: Architecture, params: Parameters, widths: jax.Array, data: Arrays, rows: Any
         ) -> Observation:
             x, y = inputs(data, rows), targets(data, rows)
-            return observe(shape, params, used(shape, widths), x, y, task, metric)
+            return observe(shape, params, used(shape, widths), x, y, objective, metric)
 
         self.observe = Program("observe", look, ledger, static=(0,))
         self.search = Program("search_width", partial(_search, shares), ledger, static=(0, 1, 2))

@@ -17,8 +17,8 @@ import numpy as np
 from senn_cli.curvature.observe import input_rows, observe
 from senn_cli.engine.arrays import Arrays, inputs, targets
 from senn_cli.engine.metric import Metric
-from senn_cli.engine.objective import Task
-from senn_cli.growth import objective
+from senn_cli.engine.objective import Objective
+from senn_cli.growth.objective import closed_form
 from senn_cli.growth.target import prepare
 from senn_cli.nets.features import Architecture
 from senn_cli.nets.leaves import row_mask
@@ -50,7 +50,7 @@ def grid(x: Any) -> tuple[Any, Any]:
 
 
 def make_landscape(
-    task: Task, metric: Metric, *, damping_a: float, damping_s: float
+    objective: Objective, metric: Metric, *, damping_a: float, damping_s: float
 ) -> Callable[..., tuple[jax.Array, jax.Array]]:
     """The function `(shape, params, widths, data, rows, weights) -> Delta eta' / eta_c, eta_c`.
 
@@ -68,7 +68,7 @@ def make_landscape(
     ) -> tuple[jax.Array, jax.Array]:
         x, y = inputs(data, rows), targets(data, rows)
         units = used(shape, widths)
-        seen = observe(shape, params, units, x, y, task, metric)
+        seen = observe(shape, params, units, x, y, objective, metric)
         first, m = shape.maps[:2]
         mask = row_mask(m, units)
         target = prepare(
@@ -82,7 +82,7 @@ def make_landscape(
         )
         activation, read = first.target.activation, input_rows(first, seen.reads[first.name])
         assert activation is not None
-        _, lower = objective.closed_form(activation, weights, read, target.residual)
+        _, lower = closed_form(activation, weights, read, target.residual)
         return lower / target.eta, target.eta
 
     return landscape

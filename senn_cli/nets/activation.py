@@ -6,6 +6,7 @@ derivatives are those of appendix D's curvature; of piecewise linear functions t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -68,8 +69,9 @@ def gelu(x: jax.Array) -> jax.Array:
 
 
 def gelu_second(x: jax.Array) -> jax.Array:
-    """The second derivative of x Phi(x), phi(x) (2 - x^2)."""
-    return jnp.exp(-0.5 * x * x) / jnp.sqrt(2.0 * jnp.pi) * (2.0 - x * x)
+    """The second derivative of x Phi(x), phi(x) (2 - x^2); no square of a large x is left over."""
+    density = jnp.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
+    return 2.0 * density - x * (x * density)
 
 
 def leaky_relu(x: jax.Array) -> jax.Array:

@@ -5,11 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from senn_cli.spec.describe import alternatives
 from senn_cli.spec.found import Found
+from senn_cli.spec.loss import NATURAL, REGRESSION
 from senn_cli.spec.optimizer import NaturalGradientSpec
 
 if TYPE_CHECKING:
     from senn_cli.spec.spec import Spec
+
+
+def loss(spec: Spec) -> Iterator[Found]:
+    """The loss is one of the task's."""
+    kind, task = spec.loss.kind, spec.data.task
+    natural = NATURAL[task]
+    fitting = ("auto", natural) if task != "regression" else ("auto", *REGRESSION)
+    if kind not in fitting:
+        yield Found(
+            ("loss", "kind"),
+            f"should be {alternatives(fitting)}: the task of data.source {spec.data.source} is a "
+            f"{task}, found {kind}",
+            ("data.source", "data.task"),
+        )
 
 
 def metric(spec: Spec) -> Iterator[Found]:
@@ -55,7 +71,7 @@ def best(spec: Spec) -> Iterator[Found]:
     stop, task = spec.training.stop, spec.data.task
     watched = {("checkpoints", "best"): spec.checkpoints.best}
     watched |= {("training", "stop"): None if stop is None else stop.metric}
-    figures = {"classification": "validation_accuracy", "regression": "validation_mse"}
+    figures = dict.fromkeys(NATURAL, "validation_accuracy") | {"regression": "validation_mse"}
     for path, metric in watched.items():
         if metric is None:
             continue

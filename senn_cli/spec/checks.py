@@ -22,6 +22,7 @@ _CHECKS: tuple[Callable[[Spec], Iterator[Found]], ...] = (
     check_network.channels,
     check_network.dormant,
     check_network.capacity,
+    check_training.loss,
     check_training.metric,
     check_growth.limits,
     check_growth.nothing_changes,

@@ -9,8 +9,8 @@ from senn_cli.spec.base import Integral, Model, fault
 from senn_cli.spec.describe import describe
 from senn_cli.spec.share import Part, Some, UpToAll
 
-Task = Literal["classification", "regression"]
-"""What the network learns: a class of several, or one or more real numbers."""
+Task = Literal["classification", "multilabel", "regression"]
+"""What the network learns: a class of several, which of several labels hold, or real numbers."""
 
 
 class Source(Model):

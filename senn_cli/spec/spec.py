@@ -25,6 +25,7 @@ from senn_cli.spec.expansion import (
     SearchSpec,
     with_proposals,
 )
+from senn_cli.spec.loss import LossField, LossSpec
 from senn_cli.spec.network import NetworkField, NetworkModel
 from senn_cli.spec.optimizer import NaturalGradientSpec, OptimizerSpec
 from senn_cli.spec.record import RecordSpec
@@ -81,6 +82,7 @@ class Spec(Model):
     )
     data: DataSpec = Field(description="What the network learns from.")
     network: NetworkField = Field(description="The architecture that training starts from.")
+    loss: LossField = Field(default=LossSpec(), description="What training minimises.")
     optimizer: OptimizerSpec = Field(
         default=NaturalGradientSpec(), description="How the weights are trained."
     )

@@ -14,6 +14,7 @@ from senn_cli.curvature.tracking import Tracking, make_track
 from senn_cli.data.dataset import Dataset
 from senn_cli.engine.arrays import Arrays, examples, inputs, on_device
 from senn_cli.engine.evaluate import make_evaluate
+from senn_cli.engine.objective import objective_of
 from senn_cli.engine.programs import Ledger, Program
 from senn_cli.growth.build import make_policy
 from senn_cli.growth.optimizer_state import require_known
@@ -63,9 +64,10 @@ def assemble(
     n = len(dataset.train)
     batch = spec.training.batch_of(n)
     timetable = make_timetable(spec, n // batch, until)
+    objective = objective_of(spec)
     optimizer = make_optimizer(
         spec.optimizer,
-        dataset.task,
+        objective,
         timetable.total,
         n // batch,
         freezing=bool(spec.transfer.freeze),
@@ -89,20 +91,20 @@ def assemble(
         require_known(start.state.optimizer)
     train = on_device(dataset, dataset.train)
     validation = None if dataset.validation is None else on_device(dataset, dataset.validation)
-    evaluate = Program("evaluate", make_evaluate(dataset.task), ledger, static=(0,))
+    evaluate = Program("evaluate", make_evaluate(objective), ledger, static=(0,))
     augmented = augmentation(spec.data)
     if augmented:  # then the inputs' second moment over the data is not that of the batches
         optimizer = replace(optimizer, fixed_input_factor=False)
     run_steps = make_stepping(
-        dataset.task, optimizer, batch, augmented, ledger, one_by_one=kind.one_by_one
+        objective, optimizer, batch, augmented, ledger, one_by_one=kind.one_by_one
     )
     needs_spectrum = dataset.inputs <= LARGEST_SPECTRUM and (
         optimizer.fixed_input_factor or (spec.proposals == "search" and not kind.tracked)
     )
-    policy = make_policy(spec, dataset.task, optimizer.metric, ledger, optimizer.tracking)
+    policy = make_policy(spec, objective, optimizer.metric, ledger, optimizer.tracking)
     track = None
     if optimizer.tracking is not None and optimizer.tracking.every is not None:
-        looking = make_track(dataset.task, optimizer.metric, optimizer.tracking, augmented)
+        looking = make_track(objective, optimizer.metric, optimizer.tracking, augmented)
         track = Program("track", looking, ledger, static=(0,), donate=(1,))
     trainer = Trainer(
         dataset=dataset,

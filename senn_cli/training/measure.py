@@ -27,7 +27,7 @@ class Measure:
     @property
     def figure(self) -> str:
         """The name of the figure: `accuracy` or `mse`."""
-        return "accuracy" if self.dataset.task == "classification" else "mse"
+        return "mse" if self.dataset.task == "regression" else "accuracy"
 
     def __call__(self, data: Arrays, network: Network) -> tuple[float, float]:
         """Mean loss and figure (accuracy, or squared error in the targets' units) of `data`."""

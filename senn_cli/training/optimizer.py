@@ -15,7 +15,7 @@ from senn_cli.curvature.tracked import TrackSettings
 from senn_cli.curvature.tracking import Tracking
 from senn_cli.engine.frozen import hold_frozen
 from senn_cli.engine.metric import Metric
-from senn_cli.engine.objective import Task, default_metric
+from senn_cli.engine.objective import Objective
 from senn_cli.nets.leaves import is_kernel
 from senn_cli.spec.optimizer import (
     AdamSpec,
@@ -121,7 +121,7 @@ def decayed(params: Any) -> Any:
 
 def make_optimizer(
     spec: OptimizerSpec,
-    task: Task,
+    objective: Objective,
     total_steps: int | None,
     steps_per_epoch: int,
     *,
@@ -136,7 +136,7 @@ def make_optimizer(
     ]
     transform = optax.chain(*_direction(spec), *finish)
     if not isinstance(spec, NaturalGradientSpec):
-        return Optimizer(transform, schedule, None, default_metric(task))
+        return Optimizer(transform, schedule, None, objective.metric)
     solver: CgSettings | TrackSettings
     tracking = None
     if spec.solver == "kfac":
@@ -148,7 +148,7 @@ def make_optimizer(
         transform=transform,
         schedule=schedule,
         solver=solver,
-        metric=default_metric(task) if spec.metric == "auto" else spec.metric,
+        metric=objective.metric if spec.metric == "auto" else spec.metric,
         kl_clip=spec.kl_clip,
         tracking=tracking,
         fixed_input_factor=spec.fixed_input_factor and spec.solver == "kfac",

@@ -16,6 +16,7 @@ import numpy as np
 
 from senn_cli.data.normalize import kind
 from senn_cli.engine.arrays import examples
+from senn_cli.engine.objective import objective_of
 from senn_cli.engine.programs import Program
 from senn_cli.errors import RunError
 from senn_cli.growth.build import INPUT_DAMPING
@@ -46,10 +47,14 @@ class Recorder(Observer):
         sampled = scores if isinstance(scores, SearchSpec) else SearchSpec()
         self.directory = RunDirectory(directory)
         metric = trainer.optimizer.metric
-        task = trainer.dataset.task
         self._landscape = Program(
             "landscape",
-            make_landscape(task, metric, damping_a=INPUT_DAMPING, damping_s=sampled.score_damping),
+            make_landscape(
+                objective_of(spec),
+                metric,
+                damping_a=INPUT_DAMPING,
+                damping_s=sampled.score_damping,
+            ),
             trainer.ledger,
             static=(0,),
         )

@@ -13,7 +13,7 @@ import numpy as np
 
 from senn_cli.data.dataset import Dataset
 from senn_cli.data.preprocessing import Preprocessing
-from senn_cli.data.registry import load_dataset
+from senn_cli.data.registry import load
 from senn_cli.engine.arrays import on_device
 from senn_cli.engine.device import choose_device
 from senn_cli.engine.programs import Ledger
@@ -140,7 +140,7 @@ def begin(spec: Spec, heard: Observer) -> tuple[str, Ledger, Dataset]:
     device = choose_device(spec.device, spec.gpu_memory, spec.deterministic)
     ledger = Ledger(announce=heard.phase)
     heard.phase("data")
-    return device, ledger, load_dataset(spec.data, spec.seed)
+    return device, ledger, load(spec)
 
 
 def carry_on(

@@ -17,7 +17,7 @@ from senn_cli.curvature.tracking import observe_step, preconditioned, stepped
 from senn_cli.engine.arrays import Arrays, batch, examples
 from senn_cli.engine.frozen import trained
 from senn_cli.engine.metric import output_form, sample_output_gradient
-from senn_cli.engine.objective import Task, loss_and_gradient
+from senn_cli.engine.objective import Objective, loss_and_gradient
 from senn_cli.nets.features import Architecture
 from senn_cli.nets.leaves import trained as trained_parameters
 from senn_cli.nets.leaves import with_buds, without_buds
@@ -57,7 +57,7 @@ class Keys(NamedTuple):
 
 def take_one(
     shape: Architecture,
-    task: Task,
+    objective: Objective,
     optimizer: Optimizer,
     state: TrainState,
     widths: jax.Array,
@@ -80,7 +80,7 @@ def take_one(
         return signals.outputs, signals
 
     def mean_loss(params: Parameters) -> jax.Array:
-        losses, _ = loss_and_gradient(task, run(params, None)[0], y)
+        losses, _ = loss_and_gradient(objective, run(params, None)[0], y)
         return jnp.mean(losses)
 
     with jax.default_matmul_precision(optimizer.precision):
@@ -88,7 +88,7 @@ def take_one(
             zeros = silent(bare, params, units, x)
             outputs, push, signals = jax.linearize(run, params, zeros, has_aux=True)
             pull = jax.linear_transpose(push, params, zeros)
-            losses, output_gradient = loss_and_gradient(task, outputs, y)
+            losses, output_gradient = loss_and_gradient(objective, outputs, y)
             loss = jnp.mean(losses)
             found, _ = pull(output_gradient / x.shape[0])
         else:
@@ -159,7 +159,10 @@ def no_progress() -> Progress:
 
 
 def make_take_step(
-    task: Task, optimizer: Optimizer, batch_size: int, augmentation: tuple[StepSpec, ...] = ()
+    objective: Objective,
+    optimizer: Optimizer,
+    batch_size: int,
+    augmentation: tuple[StepSpec, ...] = (),
 ) -> Callable[..., tuple[TrainState, Progress]]:
     """The function that takes one step, to be compiled with its first argument static.
 
@@ -186,7 +189,7 @@ def make_take_step(
         x, y = batch(data, rows, augmentation, drawn)
         key = jax.random.fold_in(wrap(keys.fisher), state.step)
         new, loss, eta, size = take_one(
-            shape, task, optimizer, state, widths, x, y, key, input_factor
+            shape, objective, optimizer, state, widths, x, y, key, input_factor
         )
         bad_loss = ~(loss < limit)  # also true for NaN
         fault = jnp.where(
@@ -224,7 +227,10 @@ def make_order(batch_size: int) -> Callable[..., jax.Array]:
 
 
 def make_run_steps(
-    task: Task, optimizer: Optimizer, batch_size: int, augmentation: tuple[StepSpec, ...] = ()
+    objective: Objective,
+    optimizer: Optimizer,
+    batch_size: int,
+    augmentation: tuple[StepSpec, ...] = (),
 ) -> Callable[..., tuple[TrainState, Progress]]:
     """The function that takes many steps at once, to be compiled with its first argument static.
 
@@ -233,7 +239,7 @@ def make_run_steps(
     (seed, e) alone, so how steps are grouped into dispatches changes nothing. It stops before the
     first step that yields something not finite and returns the state before it.
     """
-    take_step = make_take_step(task, optimizer, batch_size, augmentation)
+    take_step = make_take_step(objective, optimizer, batch_size, augmentation)
     order_of = make_order(batch_size)
 
     def run_steps(

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from senn_cli.engine.arrays import Arrays, examples
-from senn_cli.engine.objective import Task
+from senn_cli.engine.objective import Objective
 from senn_cli.engine.programs import Ledger, Program
 from senn_cli.spec.augment import StepSpec
 from senn_cli.training.network import TrainState
@@ -36,13 +36,13 @@ class OneByOne:
 
     def __init__(
         self,
-        task: Task,
+        objective: Objective,
         optimizer: Optimizer,
         batch_size: int,
         augmentation: tuple[StepSpec, ...],
         ledger: Ledger,
     ) -> None:
-        take = make_take_step(task, optimizer, batch_size, augmentation)
+        take = make_take_step(objective, optimizer, batch_size, augmentation)
         self.batch_size = batch_size
         self._take = Program("train", take, ledger, static=(0,), donate=(1, 2))
         self._order = Program("order", make_order(batch_size), ledger)
@@ -84,7 +84,7 @@ class OneByOne:
 
 
 def make_stepping(
-    task: Task,
+    objective: Objective,
     optimizer: Optimizer,
     batch_size: int,
     augmentation: tuple[StepSpec, ...],
@@ -98,6 +98,6 @@ def make_stepping(
       one_by_one: whether a step on the CPU is far slower in a loop, `Kind.one_by_one`.
     """
     if one_by_one and jax.default_backend() == "cpu":
-        return OneByOne(task, optimizer, batch_size, augmentation, ledger)
-    run_steps = make_run_steps(task, optimizer, batch_size, augmentation)
+        return OneByOne(objective, optimizer, batch_size, augmentation, ledger)
+    run_steps = make_run_steps(objective, optimizer, batch_size, augmentation)
     return Program("train", run_steps, ledger, static=(0,), donate=(1, 2))

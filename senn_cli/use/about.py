@@ -8,14 +8,22 @@ from typing import Any
 
 import numpy as np
 
+from senn_cli.data.dataset import Link
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.model import Model, mismatch
 from senn_cli.nets.features import Architecture
 from senn_cli.nets.registry import architecture_from_json
 from senn_cli.runs.environment import senn_version
 
-FORMAT = 2
-"""Format 1 knew no tables; all else is the same."""
+FORMAT = 3
+"""Format 1 knew no tables, 2 no links but those of the task; all else is the same."""
+
+_OUTPUTS: dict[Link, str] = {
+    "softmax": "logits (N, classes), and their softmax",
+    "logistic": "logits (N, labels), and 1 / (1 + exp(-logits))",
+    "log": "logarithms of rates (N, targets), and exp(outputs)",
+    "identity": "scaled predictions (N, targets), and outputs / target_scale + target_shift",
+}
 
 
 def describe(model: Model, name: str) -> dict[str, Any]:
@@ -26,7 +34,6 @@ def describe(model: Model, name: str) -> dict[str, Any]:
       name: of the run.
     """
     how = model.preprocessing
-    classes = how.task == "classification"
     gaps = how.encoding is not None and how.encoding.fill is not None
     return {
         "format": FORMAT,
@@ -40,9 +47,7 @@ def describe(model: Model, name: str) -> dict[str, Any]:
         + ("NaN for a missing value, which becomes preprocessing.encoding.fill; " if gaps else "")
         + "network input = (x - shift) * scale, computed in "
         + ("float64" if how.dtype == "float64" else "float32"),
-        "outputs": "logits (N, classes), and their softmax"
-        if classes
-        else "scaled predictions (N, targets), and outputs / target_scale + target_shift",
+        "outputs": _OUTPUTS[how.link],
     }
 
 
@@ -65,9 +70,7 @@ def gap_values(model: Model) -> np.ndarray | None:
 
 def result_names(task: str) -> tuple[str, str]:
     """How an export calls the network's raw outputs, and its answers."""
-    if task == "classification":
-        return "logits", "probabilities"
-    return "outputs", "predictions"
+    return ("outputs", "predictions") if task == "regression" else ("logits", "probabilities")
 
 
 def read_description(text: str | bytes) -> tuple[Architecture, Preprocessing]:

@@ -11,7 +11,8 @@ import numpy as np
 
 from senn_cli.data.dataset import Array, Dataset, Part
 from senn_cli.data.preprocessing import Preprocessing
-from senn_cli.data.registry import load_dataset
+from senn_cli.data.registry import load
+from senn_cli.engine.objective import REGRESSION, Objective, objective_of
 from senn_cli.errors import DataError, RunError, UsageError
 from senn_cli.model import Model, load_model
 from senn_cli.runs.directory import RunDirectory
@@ -19,10 +20,19 @@ from senn_cli.runs.imported import DATA
 from senn_cli.runs.network import place_of
 from senn_cli.spec import DataSpec, load_spec
 from senn_cli.spec.data import CsvSpec, NpzSpec
-from senn_cli.use.measures import Classification, Regression, classification, regression
+from senn_cli.use.measures import (
+    Classification,
+    Multilabel,
+    Regression,
+    classification,
+    multilabel,
+    regression,
+)
 from senn_cli.use.shown import shown
 from senn_cli.use.table_files import encoding_of, target_names
 from senn_cli.words import plural
+
+Measures = Classification | Multilabel | Regression
 
 # Overrides that say where the same data lie; others may move examples between the parts.
 _PLACES = ("data.root", "data.path", "data.test_path")
@@ -43,7 +53,7 @@ class Evaluation:
 
     data: Path
     split: str
-    measures: Classification | Regression
+    measures: Measures
     notes: tuple[str, ...]
     shown: dict[str, Any] = field(default_factory=dict)
     own: bool = False
@@ -79,12 +89,13 @@ def evaluate_run(
     spec = load_spec(file, overrides)
     if data is None:
         _require_data(run, spec.data)
-    trained = spec.data if data is None else load_spec(own).data
+    whole = spec if data is None else load_spec(own)
+    trained = whole.data
     how, encoding = model.preprocessing, None
     tables = isinstance(trained, CsvSpec) or how.encoding is not None
     if isinstance(spec.data, CsvSpec) and tables:  # it is read as the run's table was
         encoding = encoding_of(how, trained)
-    dataset = load_dataset(spec.data, spec.seed, encoding)
+    dataset = load(spec, encoding)
     part = dataset.parts.get(split)
     if part is None:
         raise UsageError(
@@ -95,7 +106,8 @@ def evaluate_run(
     notes = dataset.notes if data is not None else _notes(dataset, how, overrides)
     outputs = finite_outputs(model, part)
     names = _targets(spec.data, how, outputs.shape[1])
-    measures = measure(how, outputs, part, names)
+    objective = objective_of(whole) if how.task == "regression" else REGRESSION
+    measures = measure(how, outputs, part, names, objective)
     final = data is None and not notes and place_of(run).step is None
     return Evaluation(file, split, measures, notes, shown(how, outputs, part, names), final)
 
@@ -126,16 +138,23 @@ def finite_outputs(model: Model, part: Part) -> Array:
 
 
 def measure(
-    how: Preprocessing, outputs: Array, part: Part, targets: Sequence[str]
-) -> Classification | Regression:
+    how: Preprocessing,
+    outputs: Array,
+    part: Part,
+    targets: Sequence[str],
+    objective: Objective = REGRESSION,
+) -> Measures:
     """The figures of a network's outputs for `part`, whose labels are the run's.
 
     Args:
       targets: names of the targets of a regression.
+      objective: of a regression, what the network was trained on.
     """
     if how.task == "classification":
         return classification(outputs, part.y, how.classes)
-    return regression(outputs, part.y, how.target_shift, how.target_scale, targets)
+    if how.task == "multilabel":
+        return multilabel(outputs, part.y, how.classes)
+    return regression(outputs, part.y, how.target_shift, how.target_scale, targets, objective)
 
 
 def _targets(data: DataSpec, how: Preprocessing, count: int) -> tuple[str, ...]:
@@ -181,6 +200,10 @@ def fitted(part: Part, dataset: Dataset, how: Preprocessing, where: str) -> Part
         raise DataError(
             f"{where}: the run does not know {_some(unknown)}; its classes are {_some(how.classes)}"
         )
+    if dataset.task == "multilabel":
+        columns = np.zeros((len(part), len(how.classes)), part.y.dtype)
+        columns[:, [how.classes.index(name) for name in dataset.classes]] = part.y
+        return replace(part, x=x, y=columns)
     numbers = np.array([how.classes.index(name) for name in dataset.classes], np.int32)
     return replace(part, x=x, y=numbers[part.y])
 

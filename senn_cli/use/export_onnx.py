@@ -78,12 +78,15 @@ def write(model: Model, about: Mapping[str, Any], stem: str) -> dict[str, bytes]
     raw, final = result_names(how.task)
     predicted: type[np.float32] | type[np.float64] = np.float32
     kind_of(architecture).graph(architecture, model.params, graph, x, raw)
-    if how.task == "classification":
+    if how.link == "softmax":
         graph.add("Softmax", raw, output=final, axis=1)
+    elif how.link == "logistic":
+        graph.add("Sigmoid", raw, output=final)
     else:
         last, predicted = raw, how.wide_target
         if predicted is np.float64:
             last = graph.add("Cast", raw, to=onnx.TensorProto.DOUBLE)
+        last = graph.add("Exp", last) if how.link == "log" else last
         centred = graph.add(
             "Div", last, graph.constant("target_scale", how.target_scale, predicted)
         )

@@ -70,9 +70,12 @@ def program(model: Model) -> Any:
         if rest.any():
             x = jax.lax.optimization_barrier(x) - rest
         outputs = model.network(model.params, x * scale)
-        if how.task == "regression":
-            return {raw: outputs, final: outputs / target_scale + target_shift}
-        return {raw: outputs, final: jnp.asarray(jax.nn.softmax(outputs, axis=-1))}
+        if how.link == "logistic":
+            return {raw: outputs, final: jax.nn.sigmoid(outputs)}
+        if how.link == "softmax":
+            return {raw: outputs, final: jnp.asarray(jax.nn.softmax(outputs, axis=-1))}
+        mean = jnp.exp(outputs) if how.link == "log" else outputs
+        return {raw: outputs, final: mean / target_scale + target_shift}
 
     return run
 

@@ -19,12 +19,11 @@ FORMAT = 1
 
 def as_dict(run: Path, found: Evaluation) -> dict[str, Any]:
     """The evaluation as plain values; what is undefined is None."""
-    classes = isinstance(found.measures, Classification)
     return {
         "run": str(run.absolute()),
         "data": str(found.data.absolute()),
         "split": found.split,
-        "task": "classification" if classes else "regression",
+        "task": type(found.measures).__name__.lower(),
         **asdict(found.measures),
         "notes": list(found.notes),
     }

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import jax.numpy as jnp
 import numpy as np
 
 from senn_cli.data.dataset import Array
+from senn_cli.engine.objective import REGRESSION, Objective, loss_and_gradient
 from senn_cli.use.calibration import Calibration, calibration
 
 _TOP = 5
@@ -53,6 +55,45 @@ class Classification:
 
 
 @dataclass(frozen=True)
+class LabelMeasures:
+    """One label's figures, among several that may hold at once.
+
+    Attributes:
+      accuracy: the share of examples of which it was told rightly whether it holds.
+      precision, recall, f1: of the examples where it holds; None where there is nothing to share.
+      support: examples where it holds.
+    """
+
+    name: str
+    accuracy: float
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    support: int
+
+
+@dataclass(frozen=True)
+class Multilabel:
+    """Measures where several labels may hold at once.
+
+    Attributes:
+      examples: how many there were; every one counts once.
+      loss: the mean negative log-likelihood in nats, summed over the labels.
+      accuracy: the share of labels that are right, over all examples.
+      exact: the share of examples all of whose labels are right.
+      f1: over all labels and examples together (micro); None where none holds or is found.
+      labels: figures of every label.
+    """
+
+    examples: int
+    loss: float
+    accuracy: float
+    exact: float
+    f1: float | None
+    labels: tuple[LabelMeasures, ...]
+
+
+@dataclass(frozen=True)
 class TargetMeasures:
     """One target's figures in its own units.
 
@@ -75,7 +116,8 @@ class Regression:
 
     Attributes:
       examples: how many there were; every one counts once.
-      loss: the mean of half the squared error of scaled targets, summed over the targets.
+      loss: the mean of what was minimised, of scaled targets, summed over the targets; by default
+        half the squared error.
       mse: the mean squared error in the targets' units, averaged over the targets.
       rmse: its root.
       mae: the mean absolute error, averaged over the targets.
@@ -127,12 +169,50 @@ def classification(outputs: Array, y: Array, classes: Sequence[str]) -> Classifi
     )
 
 
+def multilabel(outputs: Array, y: Array, names: Sequence[str]) -> Multilabel:
+    """Measures of logits of labels that hold or not, each on its own.
+
+    Args:
+      outputs: logits `(N, len(names))`, finite, N >= 1; a label holds where its logit is positive.
+      y: 1 where a label holds, else 0, `(N, len(names))`.
+      names: of the labels.
+    """
+    logits, holds = outputs.astype(np.float64), y > 0
+    found = logits > 0
+    right = (found & holds).sum(axis=0)
+    labels = tuple(
+        LabelMeasures(
+            name=name,
+            accuracy=float((found[:, i] == holds[:, i]).mean()),
+            precision=_share(right[i], found[:, i].sum()),
+            recall=_share(right[i], holds[:, i].sum()),
+            f1=_share(2 * right[i], found[:, i].sum() + holds[:, i].sum()),
+            support=int(holds[:, i].sum()),
+        )
+        for i, name in enumerate(names)
+    )
+    return Multilabel(
+        examples=len(y),
+        loss=float((np.logaddexp(0.0, logits) - holds * logits).sum(axis=1).mean()),
+        accuracy=float((found == holds).mean()),
+        exact=float((found == holds).all(axis=1).mean()),
+        f1=_share(2 * right.sum(), found.sum() + holds.sum()),
+        labels=labels,
+    )
+
+
 def regression(
-    outputs: Array, y: Array, shift: Array, scale: Array, names: Sequence[str]
+    outputs: Array,
+    y: Array,
+    shift: Array,
+    scale: Array,
+    names: Sequence[str],
+    objective: Objective = REGRESSION,
 ) -> Regression:
     """Measures of scaled predictions against targets.
 
     Args:
+      objective: what the network was trained on; with `poisson` outputs are logarithms.
       outputs: the network's `(N, k)`, N >= 1; a prediction is `outputs / scale + shift`.
       y: targets in their units `(N, k)`.
       shift, scale: `(k,)`.
@@ -142,13 +222,14 @@ def regression(
     # errors.
     scale = scale.astype(np.float64)
     centred = y.astype(np.float64) - shift.astype(np.float64)
-    error = outputs.astype(np.float64) / scale - centred
+    wide = outputs.astype(np.float64)
+    error = (np.exp(wide) if objective.loss == "poisson" else wide) / scale - centred
     mse, mae = (error**2).mean(axis=0), np.abs(error).mean(axis=0)
     variance = centred.var(axis=0)
     constant = (y == y[:1]).all(axis=0)
     return Regression(
         examples=len(y),
-        loss=float(0.5 * ((error * scale) ** 2).sum(axis=1).mean()),
+        loss=_loss(objective, outputs, error * scale, centred * scale),
         mse=float(mse.mean()),
         rmse=float(np.sqrt(mse.mean())),
         mae=float(mae.mean()),
@@ -163,6 +244,15 @@ def regression(
             for i, name in enumerate(names)
         ),
     )
+
+
+def _loss(objective: Objective, outputs: Array, error: Array, y: Array) -> float:
+    """The mean loss of `outputs` with scaled errors and targets."""
+    if objective.loss == "squared":  # in float64, as the figures are
+        return float(0.5 * (error**2).sum(axis=1).mean())
+    single = (jnp.asarray(array, jnp.float32) for array in (outputs, y))
+    losses, _ = loss_and_gradient(objective, *single)
+    return float(jnp.mean(losses))
 
 
 def _share(part: int, whole: int) -> float | None:

@@ -88,7 +88,8 @@ def _regressed(
 ) -> tuple[dict[str, Array], Any]:
     # In the units of the loss, so that no target counts for more than another.
     own = (part.y.astype(np.float64) - how.target_shift) * how.target_scale
-    order = np.argsort(((outputs - own) ** 2).sum(axis=1), kind="stable")
+    means = np.exp(outputs) if how.link == "log" else outputs
+    order = np.argsort(((means - own) ** 2).sum(axis=1), kind="stable")
 
     def told(place: int) -> dict[str, Any]:
         return {"true": part.y[place].tolist(), "predicted": answers[place].tolist()}

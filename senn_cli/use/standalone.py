@@ -108,7 +108,7 @@ class Model:
 
     def __init__(self, network: nn.Module, params: Any, preprocessing: dict[str, Any]) -> None:
         self.network, self.params = network, params
-        self.regression = preprocessing["task"] == "regression"
+        self.task, self.link = preprocessing["task"], preprocessing.get("link")
         self.shape = tuple(preprocessing["shape"])
         self.classes = tuple(preprocessing["classes"])
         # In float64 where the data were: float32 would round numbers that are far from 0.
@@ -142,10 +142,13 @@ class Model:
         return outputs
 
     def __call__(self, x: Any) -> np.ndarray:
-        """Class probabilities, or predictions in the targets' units."""
+        """Probabilities, or predictions in the targets' units."""
         outputs = self.outputs(x)
-        if self.regression:
+        if self.task == "multilabel":
+            return np.asarray(jax.nn.sigmoid(outputs))
+        if self.task == "regression":
             wide: Any = np.asarray(outputs, self._target_wide)
+            wide = np.exp(wide) if self.link == "log" else wide
             return np.asarray(wide / self._target_scale + self._target_shift)
         return np.asarray(jax.nn.softmax(outputs, axis=-1))
 

@@ -24,6 +24,7 @@ from senn_cli.curvature.tracking import (
 )
 from senn_cli.engine.arrays import Arrays
 from senn_cli.engine.metric import Metric, output_factor
+from senn_cli.engine.objective import CLASSIFICATION
 from senn_cli.nets.features import used_units
 from senn_cli.nets.mlp import MlpArchitecture, initial_parameters
 from senn_cli.nets.registry import Shifts, Signals, apply
@@ -275,7 +276,7 @@ def test_looks_beside_the_steps_average_the_same_factors() -> None:
     data = Arrays(x, np.zeros(1, np.int32), 0 * one, one, 0 * one, one)  # type: ignore[arg-type]
     tracking = Tracking(TrackSettings(0.1, 0.9, 1), every=5, samples=4)
     shape, widths = architecture.shape(), jnp.asarray(architecture.widths, jnp.int32)
-    track = jax.jit(make_track("classification", "softmax", tracking, ()), static_argnums=0)
+    track = jax.jit(make_track(CLASSIFICATION, "softmax", tracking, ()), static_argnums=0)
     state = initial(shape, tracking)
     for number in range(2):
         step = np.int32(5 * number)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from senn_cli.curvature.observe import input_rows, observe
-from senn_cli.engine.objective import loss_and_gradient
+from senn_cli.engine.objective import CLASSIFICATION, loss_and_gradient
 from senn_cli.nets.features import standing, used_units
 from senn_cli.nets.leaves import joined, row_mask
 from senn_cli.nets.registry import apply
@@ -122,10 +122,10 @@ def test_gradients_of_weights_are_those_of_the_mean_loss(key: int | None, nets: 
 
     def mean_loss(params: Any) -> jax.Array:
         outputs = apply(shape.shape(), params, x, used).outputs
-        return jnp.mean(loss_and_gradient("classification", outputs, jnp.asarray(y))[0])
+        return jnp.mean(loss_and_gradient(CLASSIFICATION, outputs, jnp.asarray(y))[0])
 
     drawn = None if key is None else jax.random.key(key)
-    seen = observe(shape.shape(), params, used, x, y, "classification", "softmax", drawn)
+    seen = observe(shape.shape(), params, used, x, y, CLASSIFICATION, "softmax", drawn)
     expected = jax.grad(mean_loss)(params)
     for m in shape.maps:
         np.testing.assert_allclose(
@@ -154,7 +154,7 @@ def look(case: Any, key: int = 0, stride: int = 1) -> Look:
 
 def mean_loss(params: Any, masks: Masks, x: Any, y: Any) -> jax.Array:
     outputs = apply(NET.shape(), params, x, masks.used(NET)).outputs
-    return jnp.mean(loss_and_gradient("classification", outputs, y)[0])
+    return jnp.mean(loss_and_gradient(CLASSIFICATION, outputs, y)[0])
 
 
 def test_gradients_of_dormant_rows_are_those_of_rows_in_use_with_zero_weights(case: Any) -> None:

@@ -22,6 +22,7 @@ from senn_cli.curvature.tracking import (
     sizes,
 )
 from senn_cli.engine.arrays import Arrays
+from senn_cli.engine.objective import CLASSIFICATION
 from senn_cli.nets.densenet import initial_parameters
 from senn_cli.nets.densenet_architecture import DenseArchitecture
 from senn_cli.nets.features import map_named, standing
@@ -45,7 +46,7 @@ def data(examples: int = 64) -> Arrays:
 
 @cache
 def tracker(tracking: Tracking) -> Any:
-    return jax.jit(make_track("classification", "softmax", tracking, ()), static_argnums=0)
+    return jax.jit(make_track(CLASSIFICATION, "softmax", tracking, ()), static_argnums=0)
 
 
 def looked(

@@ -8,6 +8,7 @@ import pytest
 
 from senn_cli.engine.arrays import Arrays
 from senn_cli.engine.evaluate import make_evaluate
+from senn_cli.engine.objective import CLASSIFICATION, REGRESSION, Objective
 from senn_cli.nets.registry import kind_of
 from tests.dense import network, outputs, padded, roomy, widths_of
 
@@ -20,8 +21,10 @@ SHIFT, SCALE = np.array([5.0, -40.0], np.float32), np.array([1 / 3, 1 / 100], np
 ONE, ZERO = np.ones(1, np.float32), np.zeros(1, np.float32)
 
 
-def evaluated(task: Any, data: Arrays, architecture: Any = ARCHITECTURE) -> tuple[float, float]:
-    compute = jax.jit(make_evaluate(task), static_argnums=0)
+def evaluated(
+    objective: Objective, data: Arrays, architecture: Any = ARCHITECTURE
+) -> tuple[float, float]:
+    compute = jax.jit(make_evaluate(objective), static_argnums=0)
     params = jax.tree.map(np.float32, padded(PARAMS, architecture))
     loss, value = compute(architecture.shape(), params, widths_of(architecture), data)
     return float(loss), float(value)
@@ -34,7 +37,7 @@ def test_every_example_counts_once(n: int, monkeypatch: pytest.MonkeyPatch) -> N
     y = np.asarray(outputs(ARCHITECTURE, PARAMS, X[:n]), np.float64)
     log_p = y - np.log(np.exp(y).sum(axis=1, keepdims=True))
     expected = -log_p[np.arange(n), LABELS[:n]].mean(), (y.argmax(axis=1) == LABELS[:n]).mean()
-    np.testing.assert_allclose(evaluated("classification", data), expected, rtol=1e-5)
+    np.testing.assert_allclose(evaluated(CLASSIFICATION, data), expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("block", [4, 4096])
@@ -45,7 +48,7 @@ def test_the_mean_squared_error_is_in_the_units_of_the_targets(
     y = np.asarray(outputs(ARCHITECTURE, PARAMS, X), np.float64)
     loss = 0.5 * ((y - (VALUES - SHIFT) * SCALE) ** 2).sum(axis=1).mean()
     error = ((y / SCALE + SHIFT - VALUES) ** 2).mean()
-    found = evaluated("regression", Arrays(X, VALUES, ZERO, ONE, SHIFT, SCALE))
+    found = evaluated(REGRESSION, Arrays(X, VALUES, ZERO, ONE, SHIFT, SCALE))
     np.testing.assert_allclose(found, (loss, error), rtol=1e-5)
 
 
@@ -55,5 +58,5 @@ def test_inputs_are_scaled_and_spare_capacity_changes_nothing() -> None:
     y = np.asarray(outputs(ARCHITECTURE, PARAMS, (stored.astype(np.float32) - 128) / 100))
     data = Arrays(stored, LABELS[:7], shift, scale, ZERO, ONE)
     for architecture in (ARCHITECTURE, roomy(ARCHITECTURE, (9,))):
-        _, accuracy = evaluated("classification", data, architecture)
+        _, accuracy = evaluated(CLASSIFICATION, data, architecture)
         np.testing.assert_allclose(accuracy, (y.argmax(axis=1) == LABELS[:7]).mean(), rtol=1e-6)

@@ -11,6 +11,7 @@ import pytest
 
 from senn_cli.engine.arrays import Arrays
 from senn_cli.engine.evaluate import make_evaluate
+from senn_cli.engine.objective import CLASSIFICATION
 from senn_cli.engine.programs import PHASES, Ledger, Program
 from senn_cli.growth.edits import AddUnits, Enlarge
 from senn_cli.nets.architecture import Layer
@@ -120,7 +121,7 @@ def test_a_program_may_take_its_arguments_buffers() -> None:
 def test_growth_within_capacity_compiles_nothing() -> None:
     rng = np.random.default_rng(0)
     architecture = MlpArchitecture(3, 2, (Layer(3, 8, "rational"),))
-    optimizer = make_optimizer(NaturalGradientSpec(), "classification", 100, 4)
+    optimizer = make_optimizer(NaturalGradientSpec(), CLASSIFICATION, 100, 4)
     data = jax.device_put(
         Arrays(
             x=rng.standard_normal((12, 3)).astype(np.float32),
@@ -132,9 +133,9 @@ def test_growth_within_capacity_compiles_nothing() -> None:
         )
     )
     ledger = Ledger()
-    steps = make_run_steps("classification", optimizer, 3)
+    steps = make_run_steps(CLASSIFICATION, optimizer, 3)
     train = Program("train", steps, ledger, static=(0,), donate=(1, 2))
-    evaluate = Program("evaluate", make_evaluate("classification"), ledger, static=(0,))
+    evaluate = Program("evaluate", make_evaluate(CLASSIFICATION), ledger, static=(0,))
     keys = jax.device_put(Keys(*(key_data(0, use) for use in ("batches", "fisher", "augment"))))
 
     def turn(network: Network) -> Network:

@@ -16,6 +16,7 @@ from senn_cli.curvature.sides import Block, Pair, Side, TrackState
 from senn_cli.curvature.slow import SlowGradient
 from senn_cli.curvature.tracked import TrackSettings
 from senn_cli.curvature.tracking import Tracked
+from senn_cli.engine.objective import REGRESSION
 from senn_cli.growth.carry import carried, compensations, edit_moments, edit_parameters
 from senn_cli.growth.carry_curvature import extended
 from senn_cli.growth.edits import (
@@ -403,7 +404,7 @@ SPECS = [
     "make_shape", [edited.mlp, edited.dormant_mlp, edited.toy, edited.densenet]
 )
 def test_a_whole_network_through_many_edits(spec: Any, make_shape: Any, rng: Any) -> None:
-    optimizer = make_optimizer(spec, "regression", 100, 10)
+    optimizer = make_optimizer(spec, REGRESSION, 100, 10)
     if make_shape not in (edited.mlp, edited.dormant_mlp):
         optimizer = replace(optimizer, solver=None)
     network = new_network(shape := make_shape(rng), edited.weights(rng, shape), optimizer)

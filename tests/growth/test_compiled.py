@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from senn_cli.engine.arrays import Arrays
+from senn_cli.engine.objective import CLASSIFICATION
 from senn_cli.engine.programs import Ledger
 from senn_cli.growth.compiled import ROOM, Compiled
 from senn_cli.growth.objective import Neurons
@@ -26,7 +27,7 @@ class Setting:
         rng = np.random.default_rng(0)
         self.ledger = Ledger()
         self.compiled = Compiled(
-            self.ledger, "classification", "softmax", damping_a=1e-3, damping_s=1e-3
+            self.ledger, CLASSIFICATION, "softmax", damping_a=1e-3, damping_s=1e-3
         )
         self.shape = nets.architecture(INPUTS, HIDDEN, OUTPUTS)
         self.params = nets.draw(rng, self.shape, np.float32)

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from senn_cli.engine.objective import REGRESSION
 from senn_cli.engine.programs import Ledger
 from senn_cli.growth.carry import edit_parameters
 from senn_cli.growth.edits import AddUnits, PromoteBud, edit_architecture
@@ -45,7 +46,7 @@ SETTINGS = Settings(
 
 @pytest.fixture(scope="module")
 def fields() -> Fields:
-    return Fields(Ledger(), "regression", "gaussian", Shares(1e-3, 1e-3))
+    return Fields(Ledger(), REGRESSION, "gaussian", Shares(1e-3, 1e-3))
 
 
 def net(pool: Pool = "max3s2", bud: int = 0) -> DenseArchitecture:
@@ -110,7 +111,7 @@ def test_what_moves_back_is_what_a_reader_gets_where_nothing_is_chosen(fields: F
 @pytest.mark.parametrize("pool", ["max3s2", "mean2s2"])
 def test_gains_are_what_the_network_with_the_channel_says(pool: Pool) -> None:
     """By a look at the network with the channel in use: its score is higher by Delta eta."""
-    precise = Fields(Ledger(), "regression", "gaussian", Shares(1e-5, 1e-3))
+    precise = Fields(Ledger(), REGRESSION, "gaussian", Shares(1e-5, 1e-3))
     view = seen(net(pool))
     for at, layer in (("block_0/layer_0", 0), ("block_0/layer_1", 1), ("block_1/layer_0", 2)):
         neurons = drawn(view, at, 2)

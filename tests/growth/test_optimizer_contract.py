@@ -10,6 +10,7 @@ import numpy as np
 import optax
 import pytest
 
+from senn_cli.engine.objective import REGRESSION
 from senn_cli.growth.edits import Activate, AddUnits
 from senn_cli.nets.features import hidden_feature, used_units, writer
 from senn_cli.nets.leaves import joined, trained
@@ -43,7 +44,7 @@ ten times the gradient under a momentum of 0.9, and not more for a new weight th
 
 def optimizer_of(name: str, *, freezing: bool = False) -> Optimizer:
     spec = parse_spec(f"data: moons\nnetwork: mlp\noptimizer: {OPTIMIZERS[name]}\n").optimizer
-    return make_optimizer(spec, "regression", 100, 10, freezing=freezing)
+    return make_optimizer(spec, REGRESSION, 100, 10, freezing=freezing)
 
 
 def gradients(rng: Any, shape: Any, params: Any) -> Any:

@@ -14,6 +14,7 @@ import pytest
 
 from senn_cli.data.registry import load_dataset
 from senn_cli.engine.frozen import FrozenState
+from senn_cli.engine.objective import CLASSIFICATION
 from senn_cli.engine.programs import Ledger
 from senn_cli.errors import UsageError
 from senn_cli.growth.optimizer_state import declare, moved, require_known
@@ -44,7 +45,7 @@ OPTIMIZERS = [
 def test_every_optimizer_of_a_spec_can_train_a_network_that_grows(text: str) -> None:
     spec = parse_spec(f"data: moons\nnetwork: mlp\noptimizer: {text}\n")
     for freezing in (False, True):
-        found = make_optimizer(spec.optimizer, "classification", 100, 10, freezing=freezing)
+        found = make_optimizer(spec.optimizer, CLASSIFICATION, 100, 10, freezing=freezing)
         require_known(found.transform.init(PARAMS))
 
 
@@ -119,7 +120,7 @@ def test_behind_what_yields_steps_momentum_is_one_of_steps() -> None:
 def test_trees_of_kernels_or_of_the_rest_are_made_whole_for_an_edit() -> None:
     """Muon's: every edit sees bias and kernel of a map together."""
     spec = parse_spec("data: moons\nnetwork: mlp\noptimizer: muon\n")
-    transform = make_optimizer(spec.optimizer, "classification", 100, 10).transform
+    transform = make_optimizer(spec.optimizer, CLASSIFICATION, 100, 10).transform
     _, state = transform.update(PARAMS, transform.init(PARAMS), PARAMS)
     seen: list[tuple[str, set[str], float]] = []
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from senn_cli.engine.objective import CLASSIFICATION
 from senn_cli.engine.programs import Ledger
 from senn_cli.growth.build import make_policy
 from senn_cli.growth.policies.none import NoGrowth
@@ -112,7 +113,7 @@ def test_a_ratio_to_nothing_has_no_number_in_json() -> None:
 
 def policy_of(expansion: Any) -> Any:
     spec = Spec.model_validate({"data": "mnist", "network": "mlp", "expansion": expansion})
-    return make_policy(spec, "classification", "softmax", Ledger())
+    return make_policy(spec, CLASSIFICATION, "softmax", Ledger())
 
 
 def test_no_growth_decides_nothing(nets: Any) -> None:

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 import pytest
 
+from senn_cli.engine.objective import REGRESSION
 from senn_cli.engine.programs import Ledger
 from senn_cli.growth.carry import edit_parameters
 from senn_cli.growth.compiled import ROOM, Compiled
@@ -72,7 +73,7 @@ NO_FIELDS: Any = None
 
 @pytest.fixture(scope="module")
 def compiled() -> Compiled:
-    return Compiled(Ledger(), "regression", "gaussian", damping_a=1e-3, damping_s=1e-3)
+    return Compiled(Ledger(), REGRESSION, "gaussian", damping_a=1e-3, damping_s=1e-3)
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from senn_cli.curvature.tracking import (
     observe_step,
 )
 from senn_cli.engine.arrays import Arrays
-from senn_cli.engine.objective import loss_and_gradient
+from senn_cli.engine.objective import CLASSIFICATION, loss_and_gradient
 from senn_cli.growth.carry import carried
 from senn_cli.growth.edits import Edit, Enlarge, PromoteBud
 from senn_cli.growth.tracked_scores import TrackedScores, tracked_scores
@@ -241,7 +241,7 @@ class Seen:
         one = np.ones(1, np.float32)
         host: Any = (x.astype(np.float32), labels.astype(np.int32), 0 * one, one, 0 * one, one)
         self.data = Arrays(*host)
-        self.track = jax.jit(make_track("classification", "softmax", LONG, ()), static_argnums=0)
+        self.track = jax.jit(make_track(CLASSIFICATION, "softmax", LONG, ()), static_argnums=0)
         self.params = initial_parameters(WIDE, 0)
         state = jax.device_get(initial(WIDE.shape(), LONG))
         self.state: Any = self.looked(WIDE, self.params, state, range(LOOKS))
@@ -266,7 +266,7 @@ class Seen:
 def _mean_gradient(shape: Any, params: Any, widths: Any, x: Any, y: Any) -> Any:
     def loss(params: Any) -> jax.Array:
         outputs = outputs_of(shape, params, x, widths)
-        return jnp.mean(loss_and_gradient("classification", outputs, y)[0])
+        return jnp.mean(loss_and_gradient(CLASSIFICATION, outputs, y)[0])
 
     return jax.grad(loss)(params)
 

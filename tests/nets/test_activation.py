@@ -121,3 +121,17 @@ def test_rectifiers_keep_the_second_moment_of_what_they_read(name: Activation) -
     z, weights = np.polynomial.hermite_e.hermegauss(200)
     moment = weights @ np.asarray(activate(name, initial_gain(name) * jnp.asarray(z), None)) ** 2
     assert moment / weights.sum() == pytest.approx(1.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_second_derivatives_vanish_far_out_in_float32(name: Activation) -> None:
+    x = jnp.array([[1e30, -1e30], [3e38, -200.0]], jnp.float32)
+    found = second_derivative(name, x, jnp.ones((3, 2), jnp.float32))
+    assert found.dtype == jnp.float32
+    np.testing.assert_allclose(found, 0.0, atol=1e-6)
+
+
+def test_the_rational_activation_needs_coefficients() -> None:
+    for function in (activate, second_derivative):
+        with pytest.raises(ValueError, match="needs coefficients"):
+            function("rational", jnp.zeros(2), None)

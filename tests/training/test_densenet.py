@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from senn_cli.engine.objective import CLASSIFICATION
 from senn_cli.errors import DataError
 from senn_cli.model import load_model
 from senn_cli.nets.architecture import Layer
@@ -105,7 +106,7 @@ def network(width: int, capacity: int) -> DenseArchitecture:
 def stepped(architecture: DenseArchitecture) -> tuple[Any, Any]:
     """Parameters before and after three steps of Adam with weight decay."""
     spec = AdamSpec(kind="adam", learning_rate=1e-2, weight_decay=0.1)
-    optimizer = make_optimizer(spec, "classification", 10, 10)
+    optimizer = make_optimizer(spec, CLASSIFICATION, 10, 10)
     params = initial_parameters(architecture, 0)
     found = new_network(architecture, params, optimizer)
     rng = np.random.default_rng(0)
@@ -114,7 +115,7 @@ def stepped(architecture: DenseArchitecture) -> tuple[Any, Any]:
     state = found.state
     for _ in range(3):
         state, *_ = take_one(
-            architecture.shape(), "classification", optimizer, state, found.widths, x, y,
+            architecture.shape(), CLASSIFICATION, optimizer, state, found.widths, x, y,
             jax.random.key(0), None,
         )  # fmt: skip
     return params, jax.device_get(state.params)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from senn_cli.curvature.tracked import TrackSettings
+from senn_cli.engine.objective import CLASSIFICATION, REGRESSION
 from senn_cli.spec.optimizer import (
     AdamSpec,
     AdamWSpec,
@@ -104,7 +105,7 @@ def test_a_run_of_unknown_length_has_no_falling_schedule(kind: str) -> None:
 
 @pytest.mark.parametrize("spec", SPECS, ids=str)
 def test_weight_decay_pulls_kernels_alone(spec: Any) -> None:
-    optimizer = make_optimizer(spec, "regression", 100, 10)
+    optimizer = make_optimizer(spec, REGRESSION, 100, 10)
     zero = jax.tree.map(jnp.zeros_like, PARAMS)
     updates, _ = optimizer.transform.update(zero, optimizer.transform.init(PARAMS), PARAMS)
     rate = float(optimizer.schedule(0))
@@ -124,7 +125,7 @@ def test_which_parameters_decay() -> None:
 
 def trajectory(spec: Any, gradients: list[float]) -> list[float]:
     """A bias's values under these gradients, from 0."""
-    transform = make_optimizer(spec, "regression", None, 10).transform
+    transform = make_optimizer(spec, REGRESSION, None, 10).transform
     params: Any = {"map_0": {"bias": jnp.zeros(1)}}
     state, found = transform.init(params), []
     for g in gradients:
@@ -181,7 +182,7 @@ def test_muon_orthogonalises_kernels_whatever_their_spare_capacity(shape: tuple[
     gradient = rng.standard_normal(shape).astype(np.float32)
     room = [(0, 0)] * (len(shape) - 2) + [(0, 2), (0, 3)]
     spec = MuonSpec(kind="muon", learning_rate=1.0, iterations=12)
-    transform = make_optimizer(spec, "regression", None, 10).transform
+    transform = make_optimizer(spec, REGRESSION, None, 10).transform
 
     def step(value: np.ndarray) -> np.ndarray:
         params: Any = {"map_0": {"kernel": jnp.zeros_like(value)}}
@@ -203,14 +204,14 @@ def test_muon_orthogonalises_kernels_whatever_their_spare_capacity(shape: tuple[
 
 
 def test_what_a_spec_becomes() -> None:
-    fast = make_optimizer(NaturalGradientSpec(), "classification", 100, 10)
+    fast = make_optimizer(NaturalGradientSpec(), CLASSIFICATION, 100, 10)
     assert fast.solver == TrackSettings(0.01, 0.95, 10)
     assert (fast.metric, fast.kl_clip, fast.fixed_input_factor) == ("softmax", 0.01, True)
     paper = NaturalGradientSpec.model_validate({"preset": "paper"})
-    slow = make_optimizer(paper, "classification", None, 10)
+    slow = make_optimizer(paper, CLASSIFICATION, None, 10)
     assert slow.solver == CgSettings(0.1, 100, 1e-5)
     assert (slow.metric, slow.kl_clip, slow.fixed_input_factor) == ("euclidean", None, False)
-    adam = make_optimizer(AdamSpec(kind="adam"), "regression", None, 10)
+    adam = make_optimizer(AdamSpec(kind="adam"), REGRESSION, None, 10)
     assert (adam.solver, adam.metric, adam.kl_clip) == (None, "gaussian", None)
 
 

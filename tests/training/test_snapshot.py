@@ -9,6 +9,7 @@ import jax
 import numpy as np
 import pytest
 
+from senn_cli.engine.objective import CLASSIFICATION
 from senn_cli.errors import RunError
 from senn_cli.nets.architecture import Layer
 from senn_cli.nets.mlp import MlpArchitecture, initial_parameters
@@ -42,7 +43,7 @@ OPTIMIZERS = [
 
 def optimizer(text: str) -> Optimizer:
     spec = parse_spec(f"data: moons\nnetwork: mlp\noptimizer: {text}\n")
-    return make_optimizer(spec.optimizer, "classification", 10, 5)
+    return make_optimizer(spec.optimizer, CLASSIFICATION, 10, 5)
 
 
 def moment(chosen: Optimizer, architecture: MlpArchitecture = ARCHITECTURE) -> Moment:

@@ -16,7 +16,7 @@ from senn_cli.curvature.tracked import TrackSettings
 from senn_cli.curvature.tracking import Tracking
 from senn_cli.engine.arrays import Arrays
 from senn_cli.engine.frozen import FrozenState
-from senn_cli.engine.objective import Task
+from senn_cli.engine.objective import CLASSIFICATION, REGRESSION, Objective
 from senn_cli.nets.features import used_units
 from senn_cli.nets.leaves import trained
 from senn_cli.nets.mlp import MlpArchitecture
@@ -80,9 +80,9 @@ def start(
 Advance = Callable[..., tuple[TrainState, Progress]]
 
 
-def runner(task: Task, optimizer: Optimizer, batch: int) -> Advance:
+def runner(objective: Objective, optimizer: Optimizer, batch: int) -> Advance:
     """`(architecture, state, data, until, ...) -> (state, progress)`, compiled."""
-    compiled = jax.jit(make_run_steps(task, optimizer, batch), static_argnums=0)
+    compiled = jax.jit(make_run_steps(objective, optimizer, batch), static_argnums=0)
 
     def advance(
         architecture: MlpArchitecture,
@@ -125,8 +125,8 @@ DATA = arrays(
 
 @cache
 def kfac_run() -> tuple[TrainState, Advance]:
-    optimizer = make_optimizer(SPECS["kfac"], "classification", 100, 3)
-    return start(SMALL, SMALL_PARAMS, optimizer), runner("classification", optimizer, 3)
+    optimizer = make_optimizer(SPECS["kfac"], CLASSIFICATION, 100, 3)
+    return start(SMALL, SMALL_PARAMS, optimizer), runner(CLASSIFICATION, optimizer, 3)
 
 
 def test_the_same_seed_gives_the_same_bits_and_another_does_not() -> None:
@@ -166,8 +166,8 @@ def test_an_epochs_order() -> None:
 def test_each_epoch_visits_each_example_at_most_once() -> None:
     # Example i is the i-th unit vector: a step changes the weights of just the rows that it saw.
     linear = MlpArchitecture(10, 1)
-    optimizer = make_optimizer(SgdSpec(kind="sgd", learning_rate=0.1), "regression", None, 3)
-    advance = runner("regression", optimizer, 3)
+    optimizer = make_optimizer(SgdSpec(kind="sgd", learning_rate=0.1), REGRESSION, None, 3)
+    advance = runner(REGRESSION, optimizer, 3)
     data = arrays(np.eye(10, dtype=np.float32), np.arange(1.0, 11.0, dtype=np.float32)[:, None])
     zero = {"map_0": {"kernel": np.zeros((10, 1)), "bias": np.zeros(1)}}
 
@@ -194,8 +194,8 @@ def test_a_step_of_gradient_descent_by_hand() -> None:
     x = RNG.standard_normal((6, 3)).astype(np.float32)
     y = RNG.standard_normal((6, 2)).astype(np.float32)
     linear, params = network((3, 2))
-    optimizer = make_optimizer(SgdSpec(kind="sgd", learning_rate=0.5), "regression", None, 1)
-    state, progress = runner("regression", optimizer, 6)(
+    optimizer = make_optimizer(SgdSpec(kind="sgd", learning_rate=0.5), REGRESSION, None, 1)
+    state, progress = runner(REGRESSION, optimizer, 6)(
         linear, start(linear, params, optimizer), arrays(x, y), 1
     )
     w, b = params["map_0"]["kernel"], params["map_0"]["bias"]
@@ -214,8 +214,8 @@ def in_double(
     name: str, sizes: tuple[int, ...], room: tuple[int, ...], steps: int, dormant: bool = False
 ) -> tuple[Any, Progress]:
     """Parameters in use after some steps in float64, and the sums; what is dormant must stay."""
-    task: Task = "classification"
-    optimizer = make_optimizer(SPECS[name], task, 100, 2)
+    objective = CLASSIFICATION
+    optimizer = make_optimizer(SPECS[name], objective, 100, 2)
     architecture, params = network(sizes)
     architecture, x = roomy(architecture, room), EXACT_X
     begun = padded(params, architecture)
@@ -230,7 +230,7 @@ def in_double(
         factor = jax.jit(lambda x: spectrum(second_moment(with_constant(x))))(x)
     state = start(architecture, begun, optimizer, np.float64)
     sums = Progress(np.int32(0), np.float64(0), np.float64(0), np.int32(0))
-    state, progress = runner(task, optimizer, 4)(
+    state, progress = runner(objective, optimizer, 4)(
         architecture,
         state,
         arrays(x, LABELS, np.float64),
@@ -296,10 +296,10 @@ def test_spare_capacity_changes_no_step(
 @pytest.mark.usefixtures("float64")
 def test_the_papers_step_is_the_dense_natural_gradient() -> None:
     architecture, params = network((3, 4, 2))
-    optimizer = make_optimizer(SPECS["paper"], "regression", 100, 1)
+    optimizer = make_optimizer(SPECS["paper"], REGRESSION, 100, 1)
     y = RNG.standard_normal((8, 2))
     sums = Progress(np.int32(0), np.float64(0), np.float64(0), np.int32(0))
-    state, progress = runner("regression", optimizer, 8)(
+    state, progress = runner(REGRESSION, optimizer, 8)(
         architecture,
         start(architecture, params, optimizer, np.float64),
         arrays(EXACT_X, y, np.float64),
@@ -318,17 +318,17 @@ def test_the_papers_step_is_the_dense_natural_gradient() -> None:
 
 
 def one_step(
-    task: Task, changes: dict[str, Any], y: Any, frozen: Tree | None = None
+    objective: Objective, changes: dict[str, Any], y: Any, frozen: Tree | None = None
 ) -> tuple[Tree, Tree, float, np.ndarray]:
     """Parameters before a step on eight examples and after it, its eta, and the dense F."""
     architecture, params = network((3, 4, 2))
     plain = {"kl_clip": 1e-3, "schedule": "constant", "weight_decay": 0.0} | changes
     spec = NaturalGradientSpec.model_validate(plain)
-    optimizer = make_optimizer(spec, task, 100, 1, freezing=frozen is not None)
+    optimizer = make_optimizer(spec, objective, 100, 1, freezing=frozen is not None)
     state = start(architecture, params, optimizer, np.float64)
     if frozen is not None:
         state = state._replace(optimizer=(*state.optimizer[:-1], FrozenState(frozen)))
-    after, progress = runner(task, optimizer, 8)(
+    after, progress = runner(objective, optimizer, 8)(
         architecture,
         state,
         arrays(EXACT_X, y, np.float64),
@@ -341,19 +341,21 @@ def one_step(
 
 
 @pytest.mark.parametrize("solver", ["kfac", "cg"])
-@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("objective", [CLASSIFICATION, REGRESSION])
 @pytest.mark.usefixtures("float64")
 def test_no_step_is_longer_than_the_batchs_own_fisher_matrix_allows(
-    task: Task, solver: str
+    objective: Objective, solver: str
 ) -> None:
-    y = LABELS if task == "classification" else RNG.standard_normal((8, 2))
-    before, after, _, dense = one_step(task, {"solver": solver}, y)
+    y = LABELS if objective == CLASSIFICATION else RNG.standard_normal((8, 2))
+    before, after, _, dense = one_step(objective, {"solver": solver}, y)
     step = flat(after) - flat(before)
     np.testing.assert_allclose(step @ dense @ step, 1e-3, rtol=1e-6)
     # What is shorter by itself is left as it is.
-    _, free, _, _ = one_step(task, {"solver": solver, "kl_clip": None}, y)
+    _, free, _, _ = one_step(objective, {"solver": solver, "kl_clip": None}, y)
     own = flat(free) - flat(before)
-    _, loose, _, _ = one_step(task, {"solver": solver, "kl_clip": 2 * float(own @ dense @ own)}, y)
+    _, loose, _, _ = one_step(
+        objective, {"solver": solver, "kl_clip": 2 * float(own @ dense @ own)}, y
+    )
     np.testing.assert_allclose(flat(loose), flat(free), rtol=1e-12)
 
 
@@ -367,7 +369,7 @@ def test_frozen_parts_count_neither_in_eta_nor_in_a_steps_length() -> None:
     }
     y = RNG.standard_normal((8, 2))
     changes = {"solver": "cg", "cg_iterations": 400, "cg_tolerance": 1e-13, "damping": 0.1}
-    before, after, eta, dense = one_step("regression", changes, y, frozen)
+    before, after, eta, dense = one_step(REGRESSION, changes, y, frozen)
     step, free = flat(after) - flat(before), flat(frozen) == 0
     assert not step[~free].any() and step[free].all()
     np.testing.assert_allclose(step @ dense @ step, 1e-3, rtol=1e-6)
@@ -382,7 +384,7 @@ def test_frozen_parts_count_neither_in_eta_nor_in_a_steps_length() -> None:
 
 
 def sgd(rate: float) -> Optimizer:
-    return make_optimizer(SgdSpec(kind="sgd", learning_rate=rate), "regression", None, 3)
+    return make_optimizer(SgdSpec(kind="sgd", learning_rate=rate), REGRESSION, None, 3)
 
 
 def finite(state: TrainState) -> bool:
@@ -415,7 +417,7 @@ VALUES = arrays(DATA.x, RNG.standard_normal((10, 1)).astype(np.float32))
 def test_a_huge_learning_rate_stops_at_the_limit() -> None:
     optimizer = sgd(1e4)
     state = start(LINEAR, LINEAR_PARAMS, optimizer)
-    found, progress = runner("regression", optimizer, 3)(LINEAR, state, VALUES, 100, limit=1e3)
+    found, progress = runner(REGRESSION, optimizer, 3)(LINEAR, state, VALUES, 100, limit=1e3)
     assert FAULTS[int(progress.fault)] == "train_loss"
     assert int(found.step) == 1 and finite(found) and float(progress.loss) < 1e3
 
@@ -423,7 +425,7 @@ def test_a_huge_learning_rate_stops_at_the_limit() -> None:
 def test_an_update_beyond_all_numbers_is_not_made() -> None:
     optimizer = sgd(1e38)
     state = start(LINEAR, LINEAR_PARAMS, optimizer)
-    found, progress = runner("regression", optimizer, 3)(LINEAR, state, VALUES, 100)
+    found, progress = runner(REGRESSION, optimizer, 3)(LINEAR, state, VALUES, 100)
     assert FAULTS[int(progress.fault)] == "update"
     same_bits(found.params, state.params)
     assert int(found.step) == 0 == int(progress.steps)
@@ -434,7 +436,7 @@ def test_a_gradient_beyond_all_numbers_is_not_followed() -> None:
     zero = jax.tree.map(np.zeros_like, LINEAR_PARAMS)
     state = start(LINEAR, zero, optimizer)
     huge = VALUES._replace(x=np.full((10, 3), 1e30, np.float32), y=np.ones((10, 1), np.float32))
-    found, progress = runner("regression", optimizer, 3)(LINEAR, state, huge, 100)
+    found, progress = runner(REGRESSION, optimizer, 3)(LINEAR, state, huge, 100)
     assert FAULTS[int(progress.fault)] == "gradient"
     same_bits(found.params, state.params)
 
@@ -459,8 +461,8 @@ WIDE, WIDE_PARAMS = network((INPUTS, WIDTH, WIDTH, 5))
 
 @pytest.mark.parametrize("name", ["kfac", "cg", "adam"])
 def test_no_gradients_per_example_are_ever_made(name: str) -> None:
-    optimizer = make_optimizer(SPECS[name], "classification", 100, 2)
-    run_steps = make_run_steps("classification", optimizer, BATCH)
+    optimizer = make_optimizer(SPECS[name], CLASSIFICATION, 100, 2)
+    run_steps = make_run_steps(CLASSIFICATION, optimizer, BATCH)
     data = arrays(np.zeros((128, INPUTS), np.float32), np.zeros(128, np.int32))
     jaxpr = jax.make_jaxpr(run_steps, static_argnums=0)(
         WIDE.shape(),

@@ -14,7 +14,7 @@ import pytest
 from senn_cli.curvature.sides import Pair, Side, TrackState
 from senn_cli.curvature.tracked import TrackSettings
 from senn_cli.curvature.tracking import Tracked, Tracking, bud_rows
-from senn_cli.engine.objective import loss_and_gradient
+from senn_cli.engine.objective import CLASSIFICATION, loss_and_gradient
 from senn_cli.nets.densenet import initial_parameters
 from senn_cli.nets.densenet_architecture import DenseArchitecture
 from senn_cli.nets.features import standing, used_units
@@ -42,7 +42,7 @@ def plain(spec: Any = None) -> Optimizer:
     sgd = SgdSpec.model_validate(
         {"kind": "sgd", "learning_rate": RATE, "momentum": 0.0, "schedule": "constant"}
     )
-    return make_optimizer(sgd if spec is None else spec, "classification", 10, 10)
+    return make_optimizer(sgd if spec is None else spec, CLASSIFICATION, 10, 10)
 
 
 def natural(**changes: Any) -> Optimizer:
@@ -96,7 +96,7 @@ def gradient_of(found: Network) -> Any:
 
     def loss(params: Any) -> jax.Array:
         outputs = apply(NET.shape(), params, x, used).outputs
-        return jnp.mean(loss_and_gradient("classification", outputs, y)[0])
+        return jnp.mean(loss_and_gradient(CLASSIFICATION, outputs, y)[0])
 
     return jax.jit(jax.grad(loss))(found.state.params)
 
@@ -111,7 +111,7 @@ def test_the_direction_is_the_dense_natural_gradient() -> None:
     found = network(optimizer)
     state, dense = with_factors(found)
     gradient = gradient_of(found)
-    after, loss, eta, size = step(NET.shape(), "classification", optimizer, state, found.widths,
+    after, loss, eta, size = step(NET.shape(), CLASSIFICATION, optimizer, state, found.widths,
                                   *data())  # fmt: skip
     moved = jax.tree.map(lambda a, b: np.asarray(b) - np.asarray(a), state.params, after.params)
     expected_eta = total = 0.0
@@ -136,7 +136,7 @@ def test_a_step_is_scaled_down_to_the_clip() -> None:
     free, clipped = natural(), natural(kl_clip=1e-6)
     sizes = []
     for optimizer in (free, clipped):
-        _, _, eta, size = step(NET.shape(), "classification", optimizer, state, found.widths,
+        _, _, eta, size = step(NET.shape(), CLASSIFICATION, optimizer, state, found.widths,
                                *data())  # fmt: skip
         sizes.append(float(size))
     factor = np.sqrt(1e-6 / (RATE**2 * float(eta)))
@@ -151,7 +151,7 @@ def test_what_is_not_in_use_stays_bit_for_bit(kind: str) -> None:
     state = with_factors(found)[0]
     start = jax.device_get(state.params)
     for _ in range(2):
-        state, *_ = step(NET.shape(), "classification", optimizer, state, found.widths, *data())
+        state, *_ = step(NET.shape(), CLASSIFICATION, optimizer, state, found.widths, *data())
     mask = trained(NET, used_units(NET))
     for name, leaves in jax.device_get(state.params).items():
         for leaf, array in leaves.items():
@@ -172,7 +172,7 @@ def test_buds_contribute_nothing() -> None:
         if wire.target.role == "bud":
             loud[wire.name] = jax.tree.map(lambda a: a + 7.0, state.params[wire.name])
     one, two = (
-        step(NET.shape(), "classification", optimizer, state._replace(params=params), found.widths,
+        step(NET.shape(), CLASSIFICATION, optimizer, state._replace(params=params), found.widths,
              *data())
         for params in (state.params, loud)
     )  # fmt: skip
@@ -190,7 +190,7 @@ def test_steps_average_the_gradients_of_dormant_rows_too() -> None:
     optimizer = replace(plain(), tracking=TRACKING)
     found = network(optimizer)
     gradient = gradient_of(found)
-    state, *_ = step(NET.shape(), "classification", optimizer, found.state, found.widths, *data())
+    state, *_ = step(NET.shape(), CLASSIFICATION, optimizer, found.state, found.widths, *data())
     dormant = 0.0
     for wire in standing(NET):
         seen = np.asarray(state.curvature.slow.averages[wire.name][0])
@@ -208,9 +208,9 @@ def test_bfloat16_is_for_computing_alone() -> None:
     optimizer = replace(plain(), tracking=TRACKING, compute_dtype=jnp.bfloat16)
     exact = replace(plain(), tracking=TRACKING)
     found = network(optimizer)
-    new, loss, *_ = step(NET.shape(), "classification", optimizer, found.state, found.widths,
+    new, loss, *_ = step(NET.shape(), CLASSIFICATION, optimizer, found.state, found.widths,
                          *data())  # fmt: skip
-    wanted, other, *_ = step(NET.shape(), "classification", exact, found.state, found.widths,
+    wanted, other, *_ = step(NET.shape(), CLASSIFICATION, exact, found.state, found.widths,
                              *data())  # fmt: skip
     assert loss.dtype == jnp.float32 and float(loss) != float(other)
     assert float(loss) == pytest.approx(float(other), rel=0.02)
@@ -233,7 +233,7 @@ def test_capacity_is_invisible_to_the_steps() -> None:
         found = network(optimizer, net)
         state = found.state
         for _ in range(4):
-            state, *_ = step(net.shape(), "classification", optimizer, state, found.widths, *data())
+            state, *_ = step(net.shape(), CLASSIFICATION, optimizer, state, found.widths, *data())
         params = jax.device_get(state.params)
         results.append(params)
     small, large = results

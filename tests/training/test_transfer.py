@@ -20,6 +20,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from senn_cli.data.dataset import Dataset, Part
+from senn_cli.engine.objective import CLASSIFICATION, REGRESSION
 from senn_cli.errors import RunError, SpecError, UsageError
 from senn_cli.nets.architecture import Layer
 from senn_cli.nets.densenet_architecture import DenseArchitecture
@@ -492,7 +493,7 @@ def images(part: Part, outputs: int) -> Dataset:
 
 def drawn(architecture: Architecture, spec: Any, seed: int = 0) -> Origin:
     """An origin with random numbers in every array that a run with this optimizer has."""
-    optimizer = make_optimizer(spec, "classification", 10, 5)
+    optimizer = make_optimizer(spec, CLASSIFICATION, 10, 5)
     if isinstance(architecture, DenseArchitecture):  # without what is tracked of it
         optimizer = replace(optimizer, solver=None)
     network = new_network(architecture, initial_parameters(architecture, 0), optimizer)
@@ -513,7 +514,7 @@ def composed(
     """All arrays of the network to start from, and their fates."""
     text = f"data: digits\nnetwork: {origin.architecture.kind}\nexpansion: {{policy: none}}"
     whole, _ = adopted(parse_spec(text, overrides=overrides), origin)
-    optimizer = make_optimizer(spec, "classification", 10, 5, freezing=bool(whole.transfer.freeze))
+    optimizer = make_optimizer(spec, CLASSIFICATION, 10, 5, freezing=bool(whole.transfer.freeze))
     network, fates = compose(origin, dataset, whole, optimizer)
     arrays = arrays_of(Moment(network, no_progress(), GrowthMemory()))
     return {n: np.asarray(a) for n, a in arrays.items()}, {fate.array: fate for fate in fates}
@@ -614,7 +615,7 @@ def test_spare_entries_are_not_frozen() -> None:
     ],
 )
 def test_frozen_entries_keep_every_bit(spec: Any) -> None:
-    transform = make_optimizer(spec, "regression", 100, 1, freezing=True).transform
+    transform = make_optimizer(spec, REGRESSION, 100, 1, freezing=True).transform
     params = {"map_0": {"kernel": jnp.array([[-0.0, 0.0], [2e-38, 3.0]]), "bias": jnp.ones(2)}}
     held = jax.tree.map(jnp.zeros_like, params)
     held["map_0"]["kernel"] = jnp.array([[1.0, 1.0], [1.0, 0.0]])

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import senn_cli
+from senn_cli.engine.objective import CLASSIFICATION
 from senn_cli.errors import RunError, SennError, UsageError
 from senn_cli.growth.edits import RemoveUnit
 from senn_cli.nets.architecture import Layer
@@ -84,7 +85,7 @@ def go(origin: Path, path: Path, *overrides: str, text: str = TINY) -> Told:
 
 def pruned(run: Run, path: Path, neuron: int) -> Path:
     """The weights of the run without a neuron of its layer 0, written to `path`."""
-    optimizer = make_optimizer(ADAM, "classification", 10, 5)
+    optimizer = make_optimizer(ADAM, CLASSIFICATION, 10, 5)
     network = new_network(run.architecture, run.params, optimizer)
     after = apply_edits(network, [RemoveUnit(0, neuron)], optimizer)
     save_weights(path, after.architecture, jax.device_get(after.state.params))
@@ -255,7 +256,7 @@ def moved(
 ) -> tuple[DenseArchitecture, dict[str, np.ndarray], dict[str, Fate], dict[str, np.ndarray]]:
     """A DenseNet with buds of `bud` channels under a spec: all arrays, fates, the origin's."""
     spec = parse_spec(GROWS, overrides=overrides)
-    optimizer = make_optimizer(spec.optimizer, "classification", 10, 5)
+    optimizer = make_optimizer(spec.optimizer, CLASSIFICATION, 10, 5)
     if spec.grows or "transfer.curvature=keep" in overrides:
         from senn_cli.training.assemble import with_tracking
 
