@@ -14,7 +14,7 @@ from senn_cli.curvature import activation_curvature as ac
 from senn_cli.curvature.activation_curvature import Shifts
 from senn_cli.curvature.patches import patches
 from senn_cli.engine.metric import Metric, output_factor
-from senn_cli.nets.activation import activate
+from senn_cli.nets.activation import activate, second_derivative, silu_second, tanh_second
 from senn_cli.spec.activation import Activation
 from tests.dense import METRICS, close, double, metric_matrix, network
 

@@ -108,6 +108,11 @@ MORE = {
     "rank_one": "curvature: {method: rank_one}",
 }
 
+LOSSES = {
+    "labels": "data: digits\nloss: cross_entropy",
+    "huber": "data: {source: regression, train: 40, test: 20}\nloss: huber",
+}
+
 
 def combinations() -> Iterator[tuple[str, str]]:
     """Every network with every way to grow and every optimizer that go together."""
@@ -139,6 +144,9 @@ for _kind, _network in NETWORKS.items():
         if _kind == "densenet" or _name != "rank_one":
             COMBINATIONS[f"{_kind}-{_name}"] = f"data: digits\nnetwork: {_network}\n{_more}\n"
             SECTIONS[f"{_kind}-{_name}"] = ("curvature", "training", "checkpoints")
+for _name, _loss in LOSSES.items():
+    COMBINATIONS[_name] = f"{_loss}\nnetwork: {NETWORKS['mlp']}\n"
+    SECTIONS[_name] = ("loss",)
 COMBINATIONS["whole"] = f"data: digits\nnetwork: {NETWORKS['mlp']}\n"
 SECTIONS["whole"] = tuple(Spec.model_fields)
 
