@@ -11,7 +11,6 @@ from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.files import write_atomic
 from senn_cli.runs.jsonl import dumps
 from senn_cli.use.evaluation import Evaluation
-from senn_cli.use.measures import Classification
 
 FORMAT = 1
 """Version of the file; a change of what a key means would raise it."""
