@@ -121,4 +121,7 @@ def room_for_programs() -> Iterator[None]:
     if "jax" in sys.modules:
         import jax  # many tests need none
 
+        from senn_cli.engine.programs import KEPT
+
+        KEPT.clear()
         jax.clear_caches()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
@@ -11,6 +13,14 @@ from typing import Any
 import jax
 
 from senn_cli.engine.compilation import compiled
+from senn_cli.engine.essence import essence
+
+MOST_KEPT = 256
+"""Executables that a process keeps for later runs, those that were used last. Every one takes
+places in its address space, and thousands of them are too many for Linux."""
+
+_SETTINGS = ("jax_default_device", "jax_enable_x64", "jax_default_matmul_precision")
+"""What JAX reads beside a function and its arguments."""
 
 PHASES = ("train", "track", "score", "surgery", "compile", "evaluate", "save")
 
@@ -30,7 +40,8 @@ class Ledger:
 
     Attributes:
       compiled: how many compilations each program needed, by its name.
-      cache_hits: how many of them the compilation cache on the disk spared.
+      cache_hits: how many of them were spared: the compilation cache on the disk had them, or an
+        earlier run of this process.
     """
 
     def __init__(
@@ -93,13 +104,49 @@ class Ledger:
         return self.earlier + self.clock() - self.started
 
 
+class Kept:
+    """Executables of a process by what they compute; the one that was not used for longest goes."""
+
+    def __init__(self, most: int = MOST_KEPT) -> None:
+        self.most = most
+        self._found: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = threading.Lock()  # programs are compiled ahead in threads
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def get(self, key: Hashable) -> Any:
+        """The executable, or None."""
+        with self._lock:
+            if key in self._found:
+                self._found.move_to_end(key)
+            return self._found.get(key)
+
+    def put(self, key: Hashable, executable: Any) -> None:
+        """Keeps one."""
+        with self._lock:
+            self._found[key] = executable
+            while len(self._found) > self.most:
+                self._found.popitem(last=False)
+
+    def clear(self) -> None:
+        """Lets go of all."""
+        with self._lock:
+            self._found.clear()
+
+
+KEPT = Kept()
+"""What this process has compiled."""
+
+
 class Program:
     """A function compiled ahead for every combination of static arguments, shapes and dtypes.
 
     Unlike with plain `jit`, every compilation is seen: it counts in the ledger, and its seconds are
     those of the phase `compile`. Arguments are positional; scalars are NumPy's, not Python's.
     What another thread compiles ahead counts when it is first called, with the seconds that were
-    waited for it.
+    waited for it. What an earlier run of the process compiled, of a function of equal essence, is
+    taken from there, and counts as spared: a run's figures are those that it has alone.
     """
 
     def __init__(
@@ -113,6 +160,8 @@ class Program:
     ) -> None:
         self.name, self.ledger, self.static = name, ledger, static
         self._jitted = jax.jit(function, static_argnums=static, donate_argnums=donate)
+        known = essence(function)
+        self._known = None if known is None else (known, static, donate)
         self._executables: dict[Any, Any] = {}
         self._expected: dict[Any, Future[Any]] = {}
 
@@ -144,11 +193,28 @@ class Program:
                 promised.cancel()
                 return
             try:
-                promised.set_result(compiled(self._jitted.lower(*shapes)))
+                promised.set_result(self._made(key, shapes))
             except BaseException as error:
                 promised.set_exception(error)
 
         return work
+
+    def _made(self, key: Hashable, args: Any) -> tuple[Any, bool]:
+        """The executable, and whether compiling it was spared."""
+        if self._known is None:
+            return compiled(self._jitted.lower(*args))
+        place = (
+            self._known,
+            key,
+            jax.default_backend(),
+            *(getattr(jax.config, s) for s in _SETTINGS),
+        )
+        executable = KEPT.get(place)
+        if executable is not None:
+            return executable, True
+        executable, hit = compiled(self._jitted.lower(*args))
+        KEPT.put(place, executable)
+        return executable, hit
 
     def __call__(self, *args: Any) -> Any:
         """The function's value; compiles first where these shapes are new."""
@@ -160,7 +226,7 @@ class Program:
                 if promised is not None and promised.exception() is None:
                     executable, hit = promised.result()
                 else:
-                    executable, hit = compiled(self._jitted.lower(*args))
+                    executable, hit = self._made(key, args)
             self._executables[key] = executable
             self.ledger.cache_hits += hit
             self.ledger.compiled[self.name] = self.ledger.compiled.get(self.name, 0) + 1

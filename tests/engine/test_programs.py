@@ -12,7 +12,7 @@ import pytest
 from senn_cli.engine.arrays import Arrays
 from senn_cli.engine.evaluate import make_evaluate
 from senn_cli.engine.objective import CLASSIFICATION
-from senn_cli.engine.programs import PHASES, Ledger, Program
+from senn_cli.engine.programs import PHASES, Kept, Ledger, Program
 from senn_cli.growth.edits import AddUnits, Enlarge
 from senn_cli.nets.architecture import Layer
 from senn_cli.nets.mlp import MlpArchitecture, draw_neurons, initial_parameters
@@ -206,3 +206,46 @@ def test_a_call_compiles_by_itself_where_the_other_thread_failed() -> None:
     promised.set_exception(RuntimeError("out of memory"))
     np.testing.assert_array_equal(program(jnp.zeros(2)), [1.0, 1.0])
     assert ledger.compiled == {"f": 1}
+
+
+def test_a_second_run_of_the_process_compiles_nothing() -> None:
+    def times(factor: float) -> Program:
+        return Program("times", lambda x: factor * x + 31.25, ledgers[-1])
+
+    x, ledgers = np.arange(3, dtype=np.float32), [Ledger()]
+    with compilations() as found:
+        np.testing.assert_array_equal(times(2.5)(x), 2.5 * x + 31.25)
+    assert len(found) == 1
+    ledgers.append(Ledger())
+    with compilations() as found:
+        np.testing.assert_array_equal(times(2.5)(x), 2.5 * x + 31.25)
+        assert found == []
+        np.testing.assert_array_equal(times(3.5)(x), 3.5 * x + 31.25)  # another function
+        np.testing.assert_array_equal(times(2.5)(x[:2]), 2.5 * x[:2] + 31.25)  # other shapes
+    assert len(found) == 2
+    # A run counts what it needs; what was there is spared, as what is found on the disk.
+    assert ledgers[0].compiled == {"times": 1} and ledgers[1].compiled == {"times": 3}
+    assert ledgers[1].cache_hits >= 1
+
+
+def test_other_settings_of_jax_are_other_programs() -> None:
+    def wide(x: jax.Array) -> jax.Array:
+        return jnp.sum(x + 31.5)
+
+    x, found = np.zeros(2, np.float32), []
+    for doubled in (False, True, False, True):
+        with jax.enable_x64(doubled), compilations() as now:
+            Program("wide", wide, Ledger())(x)
+        found.append(len(now))
+    assert found == [1, 1, 0, 0]
+
+
+def test_what_was_not_used_for_longest_is_let_go() -> None:
+    kept = Kept(most=2)
+    kept.put("a", 1)
+    kept.put("b", 2)
+    assert kept.get("a") == 1
+    kept.put("c", 3)
+    assert (kept.get("a"), kept.get("b"), kept.get("c")) == (1, None, 3)
+    kept.clear()
+    assert len(kept) == 0 and kept.get("a") is None
