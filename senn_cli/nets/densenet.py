@@ -115,6 +115,10 @@ class Dense(Kind[DenseArchitecture]):
         """As of `Kind`."""
         return _section(spec).compute
 
+    def dropout(self, spec: Spec) -> float:
+        """As of `Kind`."""
+        return _section(spec).dropout
+
     def initial_parameters(self, architecture: DenseArchitecture, seed: int) -> ArrayTree:
         """As of `Kind`."""
         return initial_parameters(architecture, seed)

@@ -18,6 +18,7 @@ from jax.typing import DTypeLike
 
 from senn_cli.nets.activation import activate
 from senn_cli.nets.densenet_architecture import DenseArchitecture, Pool
+from senn_cli.nets.dropout import scaled
 from senn_cli.nets.features import Map
 from senn_cli.nets.registry import Parameters, Shifts, Signals, Used
 from senn_cli.nets.silenced import silenced
@@ -120,6 +121,7 @@ class DenseNet(nn.Module):
             h = activate(self.shape.hidden[wire.target.index].activation, z, None)
             if wire.target.name in shifts.post:
                 h = h + shifts.post[wire.target.name].astype(h.dtype)
+            h = scaled(h, shifts.factors.get(wire.target.name))
             if wire.target.role == "hidden" and wire.target.index in last:
                 h = pooled(self.shape.pool, h)
             if wire.target.role == "bud" and unused(used[wire.target.name]):

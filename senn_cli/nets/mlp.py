@@ -267,6 +267,10 @@ class Mlp(Kind[MlpArchitecture]):
         """As of `Kind`."""
         return 0.9, spec.network.capacity.growth
 
+    def dropout(self, spec: Spec) -> float:
+        """As of `Kind`."""
+        return cast("NetworkSpec", spec.network).dropout
+
     def divisible(self, architecture: MlpArchitecture) -> tuple[tuple[int, Map], ...]:
         """As of `Kind`: all maps."""
         return tuple(enumerate(architecture.maps))

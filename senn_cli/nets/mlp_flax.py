@@ -14,6 +14,7 @@ import numpy as np
 from jax.typing import DTypeLike
 
 from senn_cli.nets.activation import activate
+from senn_cli.nets.dropout import scaled
 from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.nets.registry import Parameters, Shifts, Signals, Used
 from senn_cli.nets.silenced import silenced
@@ -74,6 +75,7 @@ class MLP(nn.Module):
                 h = Neurons(feature.activation, name=f"activation_{index}")(x)
                 if feature.name in shifts.post:
                     h = h + shifts.post[feature.name]
+                h = scaled(h, shifts.factors.get(feature.name))
                 # `where` rather than a product: an empty neuron must not even pass on a NaN.
                 x = h if feature.spare == "dormant" else jnp.where(used[feature.name], h, 0.0)
         return Signals(x, inputs, preactivations)

@@ -52,10 +52,12 @@ class Shifts(NamedTuple):
     Attributes:
       pre: by a map's name, added to what it yields. Maps may be missing.
       post: by a feature's name, added to its activations, before any pooling. So may features.
+      factors: by a feature's name, what the sum is multiplied by; `dropout.scaled`.
     """
 
     pre: Mapping[str, jax.Array]
     post: Mapping[str, jax.Array] = {}
+    factors: Mapping[str, jax.Array] = {}
 
 
 class Graph(Protocol):
@@ -132,6 +134,10 @@ class Kind(ABC, Generic[A]):
     def compute(self, spec: Spec) -> str:
         """The precision of the forward pass in training: float32, tf32 or bfloat16."""
         return "float32"
+
+    def dropout(self, spec: Spec) -> float:
+        """The share of hidden units that is left out in steps of training."""
+        return 0.0
 
     def divisible(self, architecture: A) -> tuple[tuple[int, Map], ...]:
         """The maps within which a layer at the identity fits, and the number that it gets."""

@@ -5,7 +5,17 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field
 
 from senn_cli.spec.activation import Activation, Plain
-from senn_cli.spec.base import DEEPEST, WIDEST, AlsoAccepts, Integral, Listed, Model, Width, fault
+from senn_cli.spec.base import (
+    DEEPEST,
+    WIDEST,
+    AlsoAccepts,
+    Fraction,
+    Integral,
+    Listed,
+    Model,
+    Width,
+    fault,
+)
 from senn_cli.spec.describe import describe
 from senn_cli.spec.under import Under
 
@@ -74,6 +84,12 @@ class NetworkSpec(NetworkModel):
         "coefficients that are learned, the identity among its values. Layers that growth inserts "
         "are rational whatever this is: they begin as the identity.",
     )
+    dropout: Fraction = Field(
+        default=0.0,
+        description="Share of the hidden neurons that a step of training leaves out, drawn anew "
+        "for every example; what is left counts for as much more. Evaluations and searches for "
+        "growth have all neurons.",
+    )
     capacity: CapacitySpec = Field(
         default=CapacitySpec(), description="Neurons allocated beyond those in use."
     )
@@ -112,6 +128,12 @@ class DenseNetSpec(NetworkModel):
         default="silu",
         description="Activation of all channels; silu is swish, gelu x Phi(x) itself, and "
         "leaky_relu leaves 0.01 of what is negative.",
+    )
+    dropout: Fraction = Field(
+        default=0.0,
+        description="Share of the channels that a step of training leaves out, drawn anew for "
+        "every image; what is left counts for as much more. Evaluations and looks at the "
+        "curvature have all channels.",
     )
     pool: Literal["max3s2", "max2s2", "mean2s2"] = Field(
         default="max3s2",

@@ -11,7 +11,7 @@ from pydantic import (
     model_validator,
 )
 
-from senn_cli.spec.base import LARGEST, AlsoAccepts, Count, Model, NotNegative, fault
+from senn_cli.spec.base import LARGEST, AlsoAccepts, Count, Model, NotNegative, Positive, fault
 from senn_cli.spec.checkpoints import BestMetric
 from senn_cli.spec.describe import describe
 from senn_cli.spec.duration import UNITS, Duration, DurationField, LongTime, alone, tidy
@@ -85,6 +85,12 @@ class TrainingSpec(Model):
         f"{LEAST_BATCH} and at most {MOST_BATCH}, and never more than there are; `full` takes them "
         "all.",
     )
+    clip: Positive | None = Field(
+        default=None,
+        description="Largest norm of a step's gradient, over all parameters that are trained: a "
+        "longer one is scaled down to it. A natural gradient is bounded by `optimizer.kl_clip` "
+        "already; with both, the shorter of the two steps is taken. Null for no limit.",
+    )
     evaluate: DurationField = Field(
         default=Duration(epochs=1), description="Time between two evaluations, in steps or epochs."
     )
@@ -129,6 +135,7 @@ class TrainingSpec(Model):
             length.unit: tidy(length.value),
             **least,
             "batch_size": self.batch_size,
+            "clip": self.clip,
             "evaluate": self.evaluate,
             "stop": self.stop,
         }

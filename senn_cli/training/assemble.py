@@ -78,6 +78,8 @@ def assemble(
         optimizer,
         compute_dtype=jnp.bfloat16 if compute == "bfloat16" else None,
         precision="tensorfloat32" if compute == "tf32" else None,
+        clip=spec.training.clip,
+        dropout=kind.dropout(spec),
     )
     if kind.tracked or spec.proposals == "dormant":
         optimizer = with_tracking(spec, optimizer, batch, n // batch)

@@ -49,6 +49,8 @@ class Optimizer:
       solver: of the natural gradient, or None for a plain gradient.
       metric: on the outputs, for curvature and scores.
       kl_clip: bound on lr^2 d^T F d, or None.
+      clip: bound on the norm of the gradient, or None.
+      dropout: share of the hidden units that a step leaves out.
       fixed_input_factor: whether KFAC may use the exact second moment of the inputs.
       tracking: how the curvature is tracked; None where it is not.
       compute_dtype: precision of a DenseNet's convolutions in training; None for float32.
@@ -60,6 +62,8 @@ class Optimizer:
     solver: CgSettings | TrackSettings | None
     metric: Metric
     kl_clip: float | None = None
+    clip: float | None = None
+    dropout: float = 0.0
     fixed_input_factor: bool = False
     tracking: Tracking | None = None
     compute_dtype: Any = None
@@ -211,3 +215,12 @@ def kl_scale(form: jax.Array, learning_rate: jax.Array, clip: float) -> jax.Arra
     """
     size = learning_rate**2 * jnp.maximum(form, 0.0)
     return jnp.minimum(1.0, jnp.sqrt(clip / jnp.maximum(size, SMALLEST)))
+
+
+def norm_scale(square: jax.Array, clip: float) -> jax.Array:
+    """The factor <= 1 that brings a gradient, the square of whose norm is given, to a norm `clip`.
+
+    (F + damping I)^-1 g is linear in g, so that a natural gradient becomes that of the clipped
+    gradient by the same factor.
+    """
+    return jnp.minimum(1.0, clip / jnp.maximum(jnp.sqrt(square), SMALLEST))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, NamedTuple
 
 import jax
@@ -18,15 +19,15 @@ from senn_cli.engine.arrays import Arrays, batch, examples
 from senn_cli.engine.frozen import trained
 from senn_cli.engine.metric import output_form, sample_output_gradient
 from senn_cli.engine.objective import Objective, loss_and_gradient
+from senn_cli.nets.dropout import dropped
 from senn_cli.nets.features import Architecture
 from senn_cli.nets.leaves import trained as trained_parameters
 from senn_cli.nets.leaves import with_buds, without_buds
 from senn_cli.nets.registry import Parameters, Shifts, Signals, apply, used
-from senn_cli.nets.registry import outputs as outputs_of
 from senn_cli.randomness import wrap
 from senn_cli.spec.augment import StepSpec
 from senn_cli.training.network import TrainState
-from senn_cli.training.optimizer import CgSettings, Optimizer, kl_scale
+from senn_cli.training.optimizer import CgSettings, Optimizer, kl_scale, norm_scale
 
 FAULTS = ("", "train_loss", "gradient", "update")
 """What `Progress.fault` counts: nothing, or the first quantity that was not finite."""
@@ -68,19 +69,24 @@ def take_one(
 ) -> tuple[TrainState, jax.Array, jax.Array, jax.Array]:
     """One step on the batch (x, y); returns the new state, mean loss, g^T d, and |update|^2.
 
-    Buds contribute nothing to the outputs: the network is computed without them.
+    Buds contribute nothing to the outputs: the network is computed without them. Where units are
+    left out, the loss, its gradient and the curvature of the batch are those of what remains.
+
+    Args:
+      key: of all that this step draws.
     """
     bare, params = shape.without_buds(), without_buds(shape, state.params)
     units = used(shape, widths)
     push: Any = None
+    factors = dropped(bare, units, optimizer.dropout, x.shape[0], key)
 
-    def run(params: Parameters, shifts: Shifts | None) -> tuple[jax.Array, Signals]:
-        dtype = optimizer.compute_dtype
+    def run(params: Parameters, shifts: Shifts) -> tuple[jax.Array, Signals]:
+        dtype, shifts = optimizer.compute_dtype, shifts._replace(factors=factors)
         signals = apply(bare, params, x, units, shifts, compute_dtype=dtype)
         return signals.outputs, signals
 
     def mean_loss(params: Parameters) -> jax.Array:
-        losses, _ = loss_and_gradient(objective, run(params, None)[0], y)
+        losses, _ = loss_and_gradient(objective, run(params, Shifts({}))[0], y)
         return jnp.mean(losses)
 
     with jax.default_matmul_precision(optimizer.precision):
@@ -112,7 +118,9 @@ def take_one(
     gradient = direction = only_trained(everything)
     if isinstance(optimizer.solver, CgSettings):
         product = fisher.fisher_product(
-            lambda p: outputs_of(shape, p, x, widths), state.params, optimizer.metric
+            lambda p: apply(shape, p, x, used(shape, widths), Shifts({}, {}, factors)).outputs,
+            state.params,
+            optimizer.metric,
         )
         direction = fisher.natural_gradient(
             lambda v: in_use(product(v)),
@@ -134,12 +142,18 @@ def take_one(
     if direction is not gradient:
         direction = only_trained(direction)
     eta = fisher.inner(gradient, direction)
+    bounds = []  # of the direction; the shortest step obeys all of them
+    if optimizer.clip is not None:
+        bounds.append(norm_scale(fisher.inner(gradient, gradient), optimizer.clip))
     if optimizer.kl_clip is not None:
         form = eta
         if optimizer.in_step:
             moved = push(without_buds(shape, direction), zeros)
             form = output_form(optimizer.metric, outputs, moved)
-        scale = kl_scale(form, jnp.asarray(optimizer.schedule(state.step)), optimizer.kl_clip)
+        rate = jnp.asarray(optimizer.schedule(state.step))
+        bounds.append(kl_scale(form, rate, optimizer.kl_clip))
+    if bounds:
+        scale = reduce(jnp.minimum, bounds)
         direction = jax.tree.map(lambda d: scale * d, direction)
     updates, inner = optimizer.transform.update(direction, state.optimizer, state.params)
     updates = only_trained(updates)  # weight decay knows of no masks

@@ -308,6 +308,7 @@ def test_every_default_is_written() -> None:
         "kind": "mlp",
         "hidden": [10],
         "activation": "rational",
+        "dropout": 0.0,
         "capacity": {"multiple": "auto", "growth": 0.5, "initial": None},
     }
     assert value["optimizer"]["learning_rate"] == 0.3
@@ -317,6 +318,7 @@ def test_every_default_is_written() -> None:
         "epochs": 20,
         "least_steps": 300,
         "batch_size": "auto",
+        "clip": None,
         "evaluate": {"epochs": 1},
         "stop": None,
     }
