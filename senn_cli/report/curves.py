@@ -22,10 +22,13 @@ class Curve:
     Attributes:
       means: over the runs that have come that far, None before the first measurement.
       counts: how many these are.
+      lows, highs: the least and the greatest of them.
     """
 
     means: tuple[float | None, ...]
     counts: tuple[int, ...]
+    lows: tuple[float | None, ...]
+    highs: tuple[float | None, ...]
 
 
 def main_curve(records: Sequence[Record], figure: str | None) -> str | None:
@@ -59,7 +62,7 @@ def places(records: Sequence[Record], count: int = CHECKPOINTS) -> tuple[float, 
 
 
 def curve(records: Sequence[Record], key: str, axis: Axis, at: Sequence[float]) -> Curve:
-    """The mean over runs of what was last measured at each place.
+    """The mean, and the range, over runs of what was last measured at each place.
 
     Args:
       records: runs of one setting; each counts as far as it has come, and no further.
@@ -68,13 +71,15 @@ def curve(records: Sequence[Record], key: str, axis: Axis, at: Sequence[float]) 
       at: the places, ascending.
     """
     columns = [_held(record, key, axis, at) for record in records]
-    means: list[float | None] = []
-    counts = []
-    for found in zip(*columns, strict=True):
-        known = [value for value in found if value is not None]
-        means.append(math.fsum(known) / len(known) if known else None)
-        counts.append(len(known))
-    return Curve(tuple(means), tuple(counts))
+    known = [
+        [value for value in found if value is not None] for found in zip(*columns, strict=True)
+    ]
+    return Curve(
+        means=tuple(math.fsum(values) / len(values) if values else None for values in known),
+        counts=tuple(map(len, known)),
+        lows=tuple(min(values, default=None) for values in known),
+        highs=tuple(max(values, default=None) for values in known),
+    )
 
 
 def _held(record: Record, key: str, axis: Axis, at: Sequence[float]) -> list[float | None]:

@@ -90,7 +90,9 @@ class Feed:
         if started < self._due:
             return
         notes = self._find()
-        fresh = [one.look() for one in self._followed.values()]
+        # Rounded up, so that a run more seldom makes all others be told anew.
+        runs = 1 << max(0, len(self._followed) - 1).bit_length()
+        fresh = [one.look(runs) for one in self._followed.values()]
         unread = (one.fault for one in self._followed.values() if one.record is None)
         notes += [fault.message for fault in unread if fault is not None]
         if any(fresh) or notes != self._notes or not self._version:

@@ -43,15 +43,19 @@ class Followed:
         self._directory = GrowingRun(run_of(path)[0].absolute())
         self._seen: object = None
 
-    def look(self) -> bool:
-        """Reads the run if any of its files has changed; whether there is anything new to show."""
-        seen = self._signature()
+    def look(self, runs: int) -> bool:
+        """Reads the run if any of its files has changed; whether there is anything new to show.
+
+        Args:
+          runs: how many the page shows, see `run_data`.
+        """
+        seen = self._signature(), runs
         if seen == self._seen:
             return False
         self._seen, self.fault = seen, None
         try:
             self.record = read_record(self.path, known=self._directory)
-            self.data = to_json(run_data(self.record))
+            self.data = to_json(run_data(self.record, runs))
         except SennError as error:
             self.fault = error
             there = self._directory.spec_path.is_file()

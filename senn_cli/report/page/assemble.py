@@ -15,6 +15,7 @@ from string import Template
 from typing import Any
 
 from senn_cli.report.page.comparison import comparison
+from senn_cli.report.page.groups import groups
 from senn_cli.report.page.run import run_data
 from senn_cli.report.record import Record, labels
 from senn_cli.runs.environment import senn_version
@@ -45,6 +46,8 @@ SCRIPTS = (
     "seconds",
     "decisions",
     "texts",
+    "bands",
+    "sides",
     "overview",
     "kept",
     "tabs",
@@ -66,7 +69,9 @@ def page(records: Sequence[Record], made: datetime) -> str:
     Raises:
       RunError: a spec cannot be read.
     """
-    return page_text(page_data(records, [run_data(record) for record in records], made))
+    return page_text(
+        page_data(records, [run_data(record, len(records)) for record in records], made)
+    )
 
 
 def page_text(data: Mapping[str, Any]) -> str:
@@ -91,7 +96,9 @@ def page_data(
     made: datetime,
     notes: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """What the scripts read: `runs`, `comparison` (None for one run), `notes`, `made` and `senn`.
+    """What the scripts read: `runs`, `comparison` (None for one run), `groups`, and other keys.
+
+    These are `notes`, `made` and `senn`.
 
     Args:
       records: one run or several, in order.
@@ -106,6 +113,7 @@ def page_data(
         "notes": list(notes),
         "runs": [{"label": name, **run} for name, run in zip(names, runs, strict=True)],
         "comparison": comparison(records, runs, names) if len(records) > 1 else None,
+        "groups": groups(records),
     }
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from senn_cli.report.audit import audit
 from senn_cli.report.numbering import last_numbers
+from senn_cli.report.page import fewer
 from senn_cli.report.page.decisions import decisions
 from senn_cli.report.page.evaluation import evaluation
 from senn_cli.report.page.gains import gains
@@ -29,17 +30,28 @@ CURVES = (
 """The columns of the metrics that the page draws, and the total of the widths, `neurons`."""
 
 
-def run_data(record: Record) -> dict[str, Any]:
+def run_data(record: Record, runs: int = 1) -> dict[str, Any]:
     """The data of one run for the scripts of the page.
+
+    Of long runs `curves`, `decisions`, `scores` and `rounds` have some rows alone (see `fewer`);
+    `totals` has the numbers of all `rows`, `decisions` and `rounds`.
 
     Args:
       record: what was read of it.
+      runs: how many the page shows.
 
     Raises:
       RunError: its spec cannot be read.
     """
     audited, numbers = audit(record), last_numbers(record)
-    summary = result(record)
+    summary, history = result(record), record.history
+    told = decisions(record, audited, numbers)
+    kept = fewer.foremost(told["accepted"], told["ratio"], fewer.share(fewer.MOST_DECISIONS, runs))
+    every = rounds(record, audited, numbers)
+    inserted = ["layer" in found["marks"] for found in every]
+    changed = fewer.foremost(
+        inserted, [found["predicted"] for found in every], fewer.share(fewer.MOST_ROUNDS, runs)
+    )
     return {
         "name": record.name,
         "path": str(record.path),
@@ -54,26 +66,33 @@ def run_data(record: Record) -> dict[str, Any]:
         "per_epoch": short(steps_per_epoch(record)),
         "layers": layers(record),
         "network": network(record),
-        "rounds": rounds(record, audited, numbers),
-        "curves": curves(record),
+        "rounds": [every[place] for place in changed],
+        "totals": {"rows": len(record.metrics), "decisions": len(history), "rounds": len(every)},
+        "curves": curves(record, fewer.share(fewer.MOST_ROWS, runs)),
         "test": {key: short(summary.get(f"test_{key}")) for key in ("accuracy", "mse", "loss")},
         "evaluation": evaluation(record),
-        "scores": scores(record, numbers),
+        "scores": scores(record, numbers, set(kept)),
         "gains": gains(audited),
         "seconds": seconds(record),
-        "decisions": decisions(record, audited, numbers),
+        "decisions": {key: [column[place] for place in kept] for key, column in told.items()},
         "spec": spec_text(record),
         "environment": environment(record),
     }
 
 
-def curves(record: Record) -> dict[str, list[float | int | None]]:
-    """`CURVES` and the number of all hidden `neurons`; a column that is empty is left out."""
+def curves(record: Record, most: int = fewer.MOST_ROWS) -> dict[str, list[float | int | None]]:
+    """`CURVES` and the number of all hidden `neurons`; a column that is empty is left out.
+
+    Args:
+      most: rows; of more those with the extremes.
+    """
     found = {key: column(record.metrics, key) for key in CURVES}
     found["neurons"] = [
         sum(row["hidden"]) if row.get("hidden") is not None else None for row in record.metrics
     ]
-    return {key: values for key, values in found.items() if any(v is not None for v in values)}
+    found = {key: values for key, values in found.items() if any(v is not None for v in values)}
+    kept = fewer.extremes(list(found.values()), most)
+    return {key: [values[place] for place in kept] for key, values in found.items()}
 
 
 def steps_per_epoch(record: Record) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 from senn_cli.report.numbering import Numbers
@@ -10,7 +11,9 @@ from senn_cli.report.record import Record
 from senn_cli.report.unscored import unscored
 
 
-def scores(record: Record, numbers: list[Numbers]) -> dict[str, list[Any]]:
+def scores(
+    record: Record, numbers: list[Numbers], kept: Set[int] | None = None
+) -> dict[str, list[Any]]:
     """The best proposal of every site in every decision, as columns, and tau over the steps.
 
     Keys: `step`; `kind`, `width` for neurons, `depth` for a layer, `pruned` for a neuron that was
@@ -19,16 +22,19 @@ def scores(record: Record, numbers: list[Numbers]) -> dict[str, list[Any]]:
     cost, for a bud by its neurons; of a pruned neuron what its removal costs), None where eta_c was
     0, so that it is infinite; `accepted`, whether it was carried out; `tau`: `[step, tau]` where it
     was first used and wherever it changed; and `words`, what to know about them.
+
+    Args:
+      kept: the places of the decisions whose proposals are told; all without it.
     """
     result: dict[str, list[Any]] = {
         "step": [], "kind": [], "layer": [], "ratio": [], "accepted": [], "tau": [],
     }  # fmt: skip
-    for event, known in zip(record.history, numbers, strict=True):
+    for index, (event, known) in enumerate(zip(record.history, numbers, strict=True)):
         step, tau = int(event["step"]), short(event.get("threshold"))
         if tau is not None and (not result["tau"] or result["tau"][-1][1] != tau):
             result["tau"].append([step, tau])
-        if event.get("edit") == "enlarge_capacity":
-            continue  # it prepares the next event, which has the scores
+        if event.get("edit") == "enlarge_capacity" or (kept is not None and index not in kept):
+            continue  # the former prepares the next event, which has the scores
         for place, candidate in enumerate(event.get("candidates") or ()):
             result["step"].append(step)
             pruned = event.get("edit") == "prune_neurons"

@@ -48,5 +48,6 @@ function curvesSection(run, prefix) {
     figure ? null : el("p", { class: "soft" }, `The run has no validation data, so that no ${run.figure === "mse" ? "error" : "accuracy"} was measured on the way; the test data are looked at once, at the end${testText(run)}.`),
     legend(entries, off, () => hosts.forEach((host) => host.redraw(true))),
     equal ? el("p", { class: "soft" }, equal) : null,
+    run.curves.step.length < run.totals.rows ? el("p", { class: "soft" }, `Of ${whole(run.totals.rows)} rows ${whole(run.curves.step.length)} are drawn: those with the extremes of every stretch.`) : null,
     hosts);
 }

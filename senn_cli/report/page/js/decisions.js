@@ -31,7 +31,8 @@ function sorted(places, values, descending) {
 }
 
 function decisionsSection(run, prefix) {
-  const title = "Every decision", log = run.decisions, total = log.step.length;
+  const log = run.decisions, total = log.step.length, left = run.totals.decisions - total;
+  const title = left ? "Decisions" : "Every decision";
   if (!total) return section(`${prefix}decisions`, title, empty("No decision has been recorded."));
   const everything = [...log.step.keys()];
   const accepted = log.accepted.filter(Boolean).length;
@@ -93,7 +94,8 @@ function decisionsSection(run, prefix) {
 
   choose();
   return section(`${prefix}decisions`, title,
-    el("p", { class: "soft" }, "Gains are in units of the loss. The realised one is that of the whole round and stands on its last edit" +
+    el("p", { class: "soft" }, left ? `Of ${whole(run.totals.decisions)} decisions these are ${whole(total)}: accepted ones, and of the others the highest scores; senn inspect history --rejected has all. ` : "",
+      "Gains are in units of the loss. The realised one is that of the whole round and stands on its last edit" +
       (log.what.some((text) => text.startsWith("pruned")) ? "; of a pruning both are what the loss falls by at once, negative where it rises, and its \u0394\u03b7 is what the removal costs." : ".")),
     el("div", { class: "tools" },
       choice("Which decisions", [["all", `all ${whole(total)}`], ["accepted", `accepted ${whole(accepted)}`], ["rejected", `rejected ${whole(total - accepted)}`]], state.which, (which) => {

@@ -110,6 +110,7 @@ function growthSection(run, prefix) {
   }
   return section(`${prefix}growth`, "Growth over time",
     el("p", { class: "soft" }, `${unitsOf([run], true)} of the hidden layers, stacked from the inputs upwards; a layer keeps the number that it has at the end. `,
+      run.rounds.length < run.totals.rounds ? `Of ${whole(run.totals.rounds)} rounds ${whole(run.rounds.length)} have a sign. ` : "",
       run.rounds.length ? "Point at a sign, tap it, or use the arrow keys: it says what was added and why." : "Nothing was added."),
     legend(entries, off, () => host.redraw(true)),
     host);

@@ -1,5 +1,6 @@
 // Colours of layers and runs, and legends whose entries switch something off.
 const PALETTE = 7;
+const MANY = 24; // entries of a legend that get a bar to scroll
 
 function colour(place, total) {
   if (total <= PALETTE) return `var(--c${place})`;
@@ -27,12 +28,12 @@ function glyph(shape, attributes) {
 
 // `entries`: {key, text, sign}; those with a key are buttons. `off` is a set of the keys switched off.
 function legend(entries, off, changed) {
-  return el("div", { class: "legend" }, entries.map(({ key, text, sign }) => {
+  return el("div", { class: entries.length > MANY ? "legend many" : "legend" }, entries.map(({ key, text, sign, title }) => {
     if (key === undefined) return el("span", {}, sign, text);
     const button = el("button", {
       type: "button",
       "data-key": key,
-      title: "show or hide",
+      title: title ? `${title}: show or hide` : "show or hide",
       "aria-pressed": String(!off.has(key)),
       onclick: () => {
         if (off.has(key)) off.delete(key);

@@ -54,10 +54,13 @@ function sameCurve(a, b) {
     x.steps.every((step, k) => step === y.steps[k] && x.values[k] === y.values[k]);
 }
 
+const MOST_EQUAL = 4; // that are named
+
 // The lines that are equal to an earlier one, in a sentence; null where there is none.
 function equalText(lines) {
   const told = lines.map((line, k) => [line, lines.slice(0, k).find((other) => sameCurve(line, other))])
     .filter(([, first]) => first).map(([line, first]) => `${line.text} is the same as ${first.text}`);
+  if (told.length > MOST_EQUAL) return `${told.length} of them are the same as another one: drawn in dashes.`;
   return told.length ? `${told.join(", ")}: drawn in dashes.` : null;
 }
 
@@ -71,6 +74,8 @@ function columnOf(run, key) {
   });
   return { steps, values };
 }
+
+const MOST_TOLD = 14; // lines that a tooltip has room for
 
 // A chart of several lines: {run, key, text, paint, form}; `off` has the keys not shown.
 function lineChart(label, { title, lines, off, scale, height, events = null }) {
@@ -91,10 +96,12 @@ function lineChart(label, { title, lines, off, scale, height, events = null }) {
       (px) => (longest.steps.length ? nearest(longest.at, x.back((px - frame.left) / (frame.right - frame.left))) : -1),
       (place) => {
         const at = longest.at[place];
-        const told = shown.filter((line) => line.steps.length).map((line) => {
+        const all = shown.filter((line) => line.steps.length);
+        const told = all.slice(0, MOST_TOLD).map((line) => {
           const k = nearest(line.at, at);
           return [`${line.text}: ${line.form(line.values[k])}`, null, line.paint];
         });
+        if (all.length > MOST_TOLD) told.push([`and ${count(all.length - MOST_TOLD, "other")}`, "weak"]);
         const head = lines.every(({ run }) => run === longest.run) ? stepText(longest.run, longest.steps[place]) : `${settings.unit} ${number(at, 5)}`;
         return { x: frame.px(at), y: frame.top + 10, lines: [[head, "strong"], ...told] };
       });

@@ -12,9 +12,10 @@ function tabbed(tabs) {
       const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (by) open((k + by + tabs.length) % tabs.length, true);
     },
-  }, text)) : [];
+    title: text,
+  }, shortly(text))) : [];
   const list = few ? null : el("select", { id: "tab-list", onchange: () => open(Number(list.value)) },
-    tabs.map(([text], k) => el("option", { value: String(k) }, text)));
+    tabs.map(([text], k) => el("option", { value: String(k) }, shortly(text, 80))));
 
   function mark() {
     if (list) list.value = String(state.chosen);
