@@ -60,6 +60,7 @@ EXTRAS = (
         ("safetensors", "onnx", "onnxruntime"),
         "senn export to onnx and safetensors, senn import of safetensors",
     ),
+    Extra(("torch",), ("torch", "safetensors"), "senn export to torch"),
     Extra(("keras",), ("h5py",), "senn import of .keras and .h5"),
     Extra(("tensorboard",), ("tensorboardX",), "curves in TensorBoard (track.tensorboard)"),
     Extra(("mlflow",), ("mlflow", "sqlalchemy", "alembic"), "runs in MLflow (track.mlflow)"),

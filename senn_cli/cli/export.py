@@ -16,6 +16,7 @@ class _Format(StrEnum):
     STABLEHLO = "stablehlo"
     ONNX = "onnx"
     FLAX = "flax"
+    TORCH = "torch"
 
 
 def export(
@@ -27,7 +28,7 @@ def export(
             "-f",
             metavar="FORMAT",
             help="`safetensors`: named arrays; `stablehlo`: a program for jax.export; `onnx`: a "
-            "graph; `flax`: a module file that does not need senn.",
+            "graph; `flax` and `torch`: a module file that does not need senn.",
         ),
     ],
     output: Annotated[
@@ -36,8 +37,8 @@ def export(
             "--output",
             "-o",
             metavar="PATH",
-            help="A directory or, but for flax, a file; RUN/export/FORMAT by default, of a "
-            "checkpoint RUN/export/FORMAT-STEP.",
+            help="A directory or, but for flax and torch, a file; RUN/export/FORMAT by default, "
+            "of a checkpoint RUN/export/FORMAT-STEP.",
         ),
     ] = None,
     replace: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
@@ -46,7 +47,8 @@ def export(
 
     It is the network without spare capacity, with its architecture, its preprocessing and the
     names of its classes. The export is loaded back and compared on 1,000 random inputs before it
-    is put in place. safetensors and onnx need the package's extra `export`.
+    is put in place. safetensors and onnx need the package's extra `export`, torch that of its name.
+    At the end stand lines of Python that load it and run it, without senn.
     """
     from rich.table import Table
     from rich.text import Text
@@ -97,3 +99,6 @@ def export(
     ):
         grid.add_row(label, Text(printable(value, out.encoding)))
     out.print(grid)
+    out.print()
+    for line in made.usage:
+        out.print(printable(line, out.encoding), markup=False, highlight=False, soft_wrap=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,11 @@ from senn_cli.model import Model, mismatch
 from senn_cli.nets.features import Architecture
 from senn_cli.nets.registry import architecture_from_json
 from senn_cli.runs.environment import senn_version
+from senn_cli.use.export_inputs import Input, described
 
 FORMAT = 3
-"""Format 1 knew no tables, 2 no links but those of the task; all else is the same."""
+"""Format 1 knew no tables. Up to 2 there were no links but those of the task, and examples were
+flattened, of numbers that are no bytes."""
 
 _OUTPUTS: dict[Link, str] = {
     "softmax": "logits (N, classes), and their softmax",
@@ -26,12 +28,13 @@ _OUTPUTS: dict[Link, str] = {
 }
 
 
-def describe(model: Model, name: str) -> dict[str, Any]:
+def describe(model: Model, name: str, inputs: Sequence[Input]) -> dict[str, Any]:
     """The architecture, the preprocessing with the names of the classes, and how to read both.
 
     Args:
       model: what is exported.
       name: of the run.
+      inputs: what the export takes.
     """
     how = model.preprocessing
     gaps = how.encoding is not None and how.encoding.fill is not None
@@ -43,7 +46,9 @@ def describe(model: Model, name: str) -> dict[str, Any]:
         "architecture": model.architecture.to_json(),
         "preprocessing": how.to_json(),
         "features": feature_names(model),
-        "input": "examples as stored, flattened in C order, (N, inputs); "
+        "inputs": described(inputs),
+        "input": "examples as stored; network inputs are their numbers in C order, `features` of a "
+        "table; "
         + ("NaN for a missing value, which becomes preprocessing.encoding.fill; " if gaps else "")
         + "network input = (x - shift) * scale, computed in "
         + ("float64" if how.dtype == "float64" else "float32"),
@@ -81,7 +86,7 @@ def read_description(text: str | bytes) -> tuple[Architecture, Preprocessing]:
     """
     try:
         value: Any = json.loads(text)
-        if not isinstance(value, Mapping) or value.get("format") not in (1, FORMAT):
+        if not isinstance(value, Mapping) or value.get("format") not in (1, 2, FORMAT):
             raise ValueError(f"no description of an exported network in format {FORMAT}")
         architecture = architecture_from_json(value["architecture"])
         preprocessing = Preprocessing.from_json(value["preprocessing"])

@@ -5,14 +5,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import json
-import sys
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -20,7 +17,8 @@ import numpy as np
 from senn_cli.data.dataset import Array
 from senn_cli.errors import RunError
 from senn_cli.model import Model
-from senn_cli.use.loaded import Loaded
+from senn_cli.use.export_inputs import by_column, call_of, quoted
+from senn_cli.use.loaded import Loaded, imported
 
 
 def serves(kind: str) -> bool:
@@ -35,7 +33,7 @@ def write(model: Model, about: Mapping[str, Any], stem: str) -> dict[str, bytes]
     source = files("senn_cli.use").joinpath("standalone.py").read_bytes()
     arrays = {
         f"{name}.{leaf}": np.asarray(array, np.float32)
-        for name, leaves in _whole_kernels(model).items()
+        for name, leaves in whole_kernels(model).items()
         for leaf, array in leaves.items()
     }
     packed = io.BytesIO()
@@ -44,7 +42,20 @@ def write(model: Model, about: Mapping[str, Any], stem: str) -> dict[str, bytes]
     return {"network.py": source, "weights.npz": packed.getvalue(), "network.json": text.encode()}
 
 
-def _whole_kernels(model: Model) -> dict[str, dict[str, Array]]:
+def usage(model: Model, file: Path) -> tuple[str, ...]:
+    """Lines of Python that load the export and run it."""
+    how = model.preprocessing
+    named = "print([model.classes[i] for i in answers.argmax(axis=1)])"
+    return (
+        f"import sys; sys.path.insert(0, {quoted(file.parent)})",
+        "import network, numpy as np",
+        call_of(how, by_column(how)),
+        "model = network.load(); answers = model(x)",
+        named if how.task == "classification" else "print(answers)",
+    )
+
+
+def whole_kernels(model: Model) -> dict[str, dict[str, Array]]:
     """The parameters with one kernel a map, over all that it reads, as modules of Flax have it."""
     result = dict(model.params)
     for m in model.architecture.maps:
@@ -60,9 +71,8 @@ def load(path: Path) -> Loaded:
     Raises:
       RunError: its weights or its description are missing or damaged.
     """
-    module = _imported(path)
     try:
-        model = module.load(path.parent)
+        model = imported(path).load(path.parent)
     except Exception as error:  # a damaged archive can raise almost anything
         raise RunError(f"the network in {path.parent} cannot be read: {error}") from error
 
@@ -70,19 +80,3 @@ def load(path: Path) -> Loaded:
         return np.asarray(model.outputs(x)), np.asarray(model(x))
 
     return run
-
-
-def _imported(path: Path) -> ModuleType:
-    name = "senn_exported_network"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise RunError(f"{path} is no Python module")
-    module = importlib.util.module_from_spec(spec)
-    # Flax looks the annotations of its modules up here while they are defined.
-    sys.modules[name] = module
-    try:
-        # Without a folder of compiled code beside the file.
-        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
-    finally:
-        del sys.modules[name]
-    return module

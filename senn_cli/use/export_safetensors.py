@@ -18,6 +18,7 @@ from senn_cli.errors import RunError
 from senn_cli.model import Model
 from senn_cli.nets.registry import initial_parameters
 from senn_cli.use.about import read_description
+from senn_cli.use.export_inputs import quoted
 from senn_cli.use.extras import require
 from senn_cli.use.loaded import Loaded
 
@@ -34,6 +35,15 @@ def write(model: Model, about: Mapping[str, Any], stem: str) -> dict[str, bytes]
     }
     metadata = {"format": "senn", "senn": json.dumps(about, ensure_ascii=False)}
     return {f"{stem}.safetensors": bytes(numpy.save(arrays, metadata=metadata))}
+
+
+def usage(model: Model, file: Path) -> tuple[str, ...]:
+    """Lines of Python that load the export."""
+    return (
+        "from safetensors.numpy import load_file",
+        f"weights = load_file({quoted(file)})",
+        "print({name: array.shape for name, array in weights.items()})",
+    )
 
 
 def load(path: Path) -> Loaded:

@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from senn_cli.data.dataset import Array
+from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.errors import RunError, UsageError
 from senn_cli.model import Model
 from senn_cli.use.about import feature_names, gap_values, read_description, result_names
+from senn_cli.use.export_inputs import Input, call_of, quoted, whole
 from senn_cli.use.loaded import Loaded
 
 if TYPE_CHECKING:
@@ -36,9 +39,8 @@ def write(model: Model, about: Mapping[str, Any], stem: str) -> dict[str, bytes]
     from jax import export
 
     _require_float32(model)
-    shape = jax.ShapeDtypeStruct(
-        (*export.symbolic_shape("b"), model.architecture.inputs), np.float32
-    )
+    given = _input(model.preprocessing)
+    shape = jax.ShapeDtypeStruct((*export.symbolic_shape("b"), *given.shape), given.dtype)
     # A GPU's usual precision has ten bits in products, which would be part of the program.
     with jax.default_matmul_precision("highest"):
         made = export.export(jax.jit(program(model)), platforms=PLATFORMS)(shape)
@@ -46,8 +48,26 @@ def write(model: Model, about: Mapping[str, Any], stem: str) -> dict[str, bytes]
     return {f"{stem}.stablehlo": bytes(made.serialize()), f"{stem}.json": text.encode()}
 
 
+def usage(model: Model, file: Path) -> tuple[str, ...]:
+    """Lines of Python that load the export and run it."""
+    final = result_names(model.preprocessing.task)[1]
+    return (
+        "import numpy as np; from jax import export",
+        f'program = export.deserialize(bytearray(open({quoted(file)}, "rb").read()))',
+        call_of(model.preprocessing, (_input(model.preprocessing),)),
+        "results = program.call(x)",
+        f"print(results[{quoted(final)}])",
+    )
+
+
+def _input(how: Preprocessing) -> Input:
+    """Examples in their own shape, of 8 bits or float32: JAX has float64 where it is told to."""
+    one = whole(how)
+    return one if one.dtype == "uint8" else replace(one, dtype="float32")
+
+
 def program(model: Model) -> Any:
-    """The function from examples `(b, inputs)` to outputs and answers, for JAX to trace."""
+    """The function from examples `(b, *shape)` to outputs and answers, for JAX to trace."""
     import jax
     import jax.numpy as jnp
 
@@ -64,6 +84,7 @@ def program(model: Model) -> Any:
     )
 
     def run(x: jax.Array) -> dict[str, jax.Array]:
+        x = x.reshape(-1, size).astype(jnp.float32)
         if fill is not None:
             x = jnp.where(jnp.isnan(x), fill.astype(np.float32), x)
         x = x - shift
@@ -121,13 +142,15 @@ def load(path: Path) -> Loaded:
         raise RunError(f"{beside} is no description of a network: {text}") from error
     try:
         deserialize: Any = export.deserialize
-        called = deserialize(bytearray(path.read_bytes())).call
+        made = deserialize(bytearray(path.read_bytes()))
     except Exception as error:  # a damaged file can raise almost anything in the decoder
         raise RunError(f"{path} is no exported program of JAX, or damaged: {error}") from error
     raw, final = result_names(how.task)
 
     def run(x: Array) -> tuple[Array, Array]:
-        results = called(x.astype(np.float32))
+        # Of an older export flattened examples.
+        (taken,) = made.in_avals
+        results = made.call(x.astype(taken.dtype).reshape(-1, *taken.shape[1:]))
         return np.asarray(results[raw]), np.asarray(results[final])
 
     return run

@@ -18,8 +18,15 @@ from senn_cli.errors import RunError, UsageError
 from senn_cli.model import Model
 from senn_cli.nets.leaves import without_buds
 from senn_cli.spec.describe import alternatives
-from senn_cli.use import export_flax, export_onnx, export_safetensors, export_stablehlo
-from senn_cli.use.about import describe, gap_values
+from senn_cli.use import (
+    export_flax,
+    export_onnx,
+    export_safetensors,
+    export_stablehlo,
+    export_torch,
+)
+from senn_cli.use.about import describe
+from senn_cli.use.export_inputs import Input, by_column, random_examples, whole
 from senn_cli.use.loaded import Loaded
 
 SAMPLE = 1000
@@ -27,9 +34,6 @@ SAMPLE = 1000
 
 BLOCK = 100
 """Those compared at a time: the activations of a large network take gigabytes."""
-
-GAPS = 0.1
-"""The share of missing values among them, where a run has something that stands for these."""
 
 TOLERANCE = 1e-5
 """The largest difference from the run, unless float32 itself is less exact; see `allowed`."""
@@ -42,21 +46,34 @@ class Format:
     Attributes:
       write: makes the files, the main one first, of a model, its description and a file's stem.
       load: reads the main file back.
+      usage: lines of Python that load the main file and run it, without this package.
       folder: whether it always is a folder.
       serves: whether networks of a kind, such as `mlp`, have this form.
+      inputs: what it takes.
     """
 
     write: Callable[[Model, Mapping[str, Any], str], dict[str, bytes]]
     load: Callable[[Path], Loaded]
+    usage: Callable[[Model, Path], tuple[str, ...]]
     folder: bool = False
     serves: Callable[[str], bool] = lambda kind: True
+    inputs: Callable[[Preprocessing], tuple[Input, ...]] = by_column
+
+
+def _format(module: Any, **other: Any) -> Format:
+    return Format(module.write, module.load, module.usage, **other)
+
+
+def _array(how: Preprocessing) -> tuple[Input, ...]:
+    return (whole(how),)
 
 
 FORMATS = {
-    "safetensors": Format(export_safetensors.write, export_safetensors.load),
-    "stablehlo": Format(export_stablehlo.write, export_stablehlo.load),
-    "onnx": Format(export_onnx.write, export_onnx.load, serves=export_onnx.serves),
-    "flax": Format(export_flax.write, export_flax.load, folder=True, serves=export_flax.serves),
+    "safetensors": _format(export_safetensors, inputs=_array),
+    "stablehlo": _format(export_stablehlo, inputs=_array),
+    "onnx": _format(export_onnx, serves=export_onnx.serves),
+    "flax": _format(export_flax, folder=True, serves=export_flax.serves),
+    "torch": _format(export_torch, folder=True, serves=export_torch.serves),
 }
 
 
@@ -68,12 +85,14 @@ class Exported:
       files: the main one first.
       size: of all files, bytes.
       difference, rounding: of the export from the run, and of the run from float64; see `compare`.
+      usage: lines of Python that load it and run it, without this package.
     """
 
     files: tuple[Path, ...]
     size: int
     difference: float
     rounding: float
+    usage: tuple[str, ...]
 
 
 def export_model(
@@ -102,7 +121,7 @@ def export_model(
             hint=f"It can be written as {alternatives(others)}.",
         )
     folder, stem = place(output, kind)
-    files = form.write(model, describe(model, name), stem)
+    files = form.write(model, describe(model, name, form.inputs(model.preprocessing)), stem)
     targets = tuple(folder / file for file in files)
     taken = [path for path in targets if path.exists()]
     if taken and (not replace or any(path.is_dir() for path in taken)):
@@ -128,7 +147,8 @@ def export_model(
             shutil.rmtree(scratch, ignore_errors=True)
     except OSError as error:
         raise RunError(f"{folder} cannot be written: {error.strerror or error}") from error
-    return Exported(targets, sum(map(len, files.values())), found, rounding)
+    size = sum(map(len, files.values()))
+    return Exported(targets, size, found, rounding, form.usage(model, targets[0]))
 
 
 def _bare(model: Model) -> Model:
@@ -163,10 +183,10 @@ def place(output: Path, kind: str) -> tuple[Path, str]:
 def compare(model: Model, loaded: Loaded, n: int = SAMPLE) -> tuple[float, float]:
     """How far an export, and float32 itself, are from a model over `n` random inputs.
 
-    Inputs are standard normal after scaling, and some of them missing where they may be; `n` is
-    rounded up to whole blocks. Differences of the outputs, and of the answers, are taken relative
-    to the largest magnitude among an example's, or to 1 where that is larger. Predictions are
-    counted in deviations of the targets, and where they are float64 from the targets' mean.
+    Inputs are those of `random_examples`; `n` is rounded up to whole blocks. Differences of the
+    outputs, and of the answers, are taken relative to the largest magnitude among an example's, or
+    to 1 where that is larger. Predictions are counted in deviations of the targets, and where they
+    are float64 from the targets' mean.
 
     Returns:
       The largest difference of the export from the run, and that of the run from the same network
@@ -174,16 +194,12 @@ def compare(model: Model, loaded: Loaded, n: int = SAMPLE) -> tuple[float, float
     """
     import jax
 
-    how, gaps = model.preprocessing, gap_values(model) is not None
+    how = model.preprocessing
     rng = np.random.default_rng(0)
     exactly = jax.jit(model.network)
     difference = rounding = 0.0
     for _ in range(0, n, BLOCK):
-        normal = rng.standard_normal((BLOCK, *how.shape)).astype(np.float32)
-        # Float32 where any format takes these: how they were rounded is not what is compared.
-        examples = (normal / how.scale + how.shift).astype(np.float32).reshape(BLOCK, -1)
-        if gaps:
-            examples[rng.random(examples.shape) < GAPS] = np.nan
+        examples = random_examples(how, rng, BLOCK)
         # A GPU's usual precision has ten bits in products, which nothing else could agree with.
         with jax.default_matmul_precision("highest"):
             run = model.outputs(examples)

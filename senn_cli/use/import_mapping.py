@@ -154,25 +154,39 @@ class Targets(Model):
 
 
 class _Mapping(Model):
+    """What every mapping has.
+
+    Attributes:
+      ignore: arrays that the network does not need.
+      classes: names of the classes of a softmax, or two where one output is the second's log-odds.
+      labels: names of labels each on its own, of logistic outputs.
+      targets: how outputs become values.
+    """
+
     ignore: Annotated[tuple[_Name, ...], Listed] = ()
     preprocessing: Feeding | None = None
     classes: Annotated[tuple[_Name, ...], BeforeValidator(_texts), Field(min_length=1)] | None = (
         None
     )
+    labels: Annotated[tuple[_Name, ...], BeforeValidator(_texts), Field(min_length=1)] | None = None
     targets: Targets | None = None
 
     @model_validator(mode="after")
     def _answers(self) -> _Mapping:
-        if self.classes is not None and self.targets is not None:
-            raise fault("`classes` and `targets` exclude each other: a network has one task")
-        if self.preprocessing is None and (self.classes or self.targets):
-            what = "classes" if self.classes else "targets"
+        tasks = {"classes": self.classes, "labels": self.labels, "targets": self.targets}
+        said = [name for name, value in tasks.items() if value is not None]
+        if len(said) > 1:
+            what = " and ".join(f"`{name}`" for name in said)
+            raise fault(f"{what} exclude each other: a network has one task")
+        if self.preprocessing is None and said:
+            (what,) = said
             raise fault(
                 f"`{what}` needs `preprocessing`, which says how examples become inputs; write "
                 "`preprocessing: {}` where they are the inputs"
             )
-        if self.classes is not None and len(set(self.classes)) < len(self.classes):
-            raise fault("`classes` should name every class once")
+        for names in (self.classes, self.labels):
+            if names is not None and len(set(names)) < len(names):
+                raise fault(f"`{said[0]}` should name each once")
         return self
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from senn_cli.data.dataset import Task
 from senn_cli.data.encoding import Column, Encoding
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.errors import UsageError
@@ -233,11 +234,13 @@ def preprocessing_of(
         )
     count = architecture.outputs
     targets = mapping.targets
-    names = mapping.classes or tuple(str(number) for number in range(count))
+    names = mapping.classes or mapping.labels or tuple(str(number) for number in range(count))
+    task: Task = "classification" if targets is None else "regression"
+    task = task if mapping.labels is None else "multilabel"
     scale = None if targets is None else _each(targets.scale, (count,))
     wide = np.float32 if columns is None else np.float64
     result = Preprocessing(
-        task="classification" if targets is None else "regression",
+        task=task,
         shape=shape,
         dtype="float64" if columns is not None else feeding.dtype,
         classes=names if targets is None else (),

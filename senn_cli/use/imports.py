@@ -16,6 +16,7 @@ from typing import Any
 
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.errors import RunError, UsageError
+from senn_cli.model import mismatch
 from senn_cli.nets.features import Architecture, ArrayTree
 from senn_cli.nets.registry import kind_of
 from senn_cli.runs.directory import RunDirectory
@@ -28,12 +29,13 @@ from senn_cli.runs.weights import save_weights
 from senn_cli.spec.dump import as_yaml
 from senn_cli.training.origin import FORMAT, TRANSFER, digest_of
 from senn_cli.use import export_safetensors
+from senn_cli.use.about import read_description
 from senn_cli.use.import_mapping import WORDS, parse_mapping, read_mapping
 from senn_cli.use.import_names import told as names_tell
 from senn_cli.use.import_network import build, preprocessing_of
 from senn_cli.use.import_reader import Origin, check_finite
 from senn_cli.use.import_sklearn import is_estimator, open_estimator
-from senn_cli.use.weights_files import open_weights
+from senn_cli.use.weights_files import WeightsFile, open_weights
 from senn_cli.words import plural
 
 _FIRST = ("kind", "activation", "pool", "image", "layout", "flatten", "maps", "blocks", "head")
@@ -105,6 +107,8 @@ def read_weights(weights: Any, mapping: Path | None = None, overrides: Sequence[
     if mapping is None and "senn" in file.metadata:
         if overrides:
             raise UsageError(f"{file.path} is an export of senn, of which all is known: no --set")
+        if "mapping" in file.metadata:  # the arrays are PyTorch's, as `--format torch` writes them
+            return _exported_for_torch(file)
         model = export_safetensors.read(file.path)
         check_finite(model.params, str(file.path))
         arrays = tuple(
@@ -154,6 +158,21 @@ def explained(plan: Plan) -> str:
     if plan.mapping is None:
         lines.append("it is an export of senn, which describes itself and needs no mapping")
     return "".join(f"# {line}\n" for line in lines) + (plan.mapping or "")
+
+
+def _exported_for_torch(file: WeightsFile) -> Plan:
+    """The network in the `network.safetensors` of a PyTorch export."""
+    try:
+        _, preprocessing = read_description(file.metadata["senn"])
+    except ValueError as error:
+        raise RunError(f"{file.path}: metadata `senn`: {error}") from error
+    where = f"the metadata of {file.path}"
+    described = parse_mapping(file.metadata["mapping"], where)  # JSON is YAML
+    architecture, params, arrays = build(file, described, where)
+    fault = mismatch(architecture, preprocessing)
+    if fault is not None:
+        raise RunError(f"{file.path}: metadata `senn`: {fault}")
+    return Plan(file.path, None, None, (), architecture, params, arrays, preprocessing)
 
 
 def write_import(plan: Plan, output: Path) -> Imported:

@@ -8,15 +8,16 @@
     model.classes                       # names of the classes in the order of the outputs
 
 Examples are as the data set has them (pixels, not scaled ones), stacked along the first axis. Of
-a table they are the numbers that `model.features` names: `age` is that of the column, `city=Rome`
-is 1 where the column `city` holds `Rome` and else 0, and NaN stands for a missing value.
+a table they are columns by name, `{"age": [39, 51], "city": ["Rome", "Oslo"]}` or a data frame, or
+the numbers that `model.features` names: `age` is that of the column, `city=Rome` is 1 where the
+column `city` holds `Rome` and else 0. NaN, None and the empty text stand for missing values.
 `weights.npz` holds the parameters, `network.json` the architecture and how examples are scaled.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -122,18 +123,19 @@ class Model:
             for name in ("target_shift", "target_scale")
         )
         encoding = preprocessing.get("encoding") or {}
+        self.columns = encoding.get("features", ())
         self.features = tuple(
             name if category is None else f"{name}={category}"
-            for name, categories in (
-                (column["name"], column["categories"]) for column in encoding.get("features", ())
-            )
+            for name, categories in ((c["name"], c["categories"]) for c in self.columns)
             for category in ((None,) if categories is None else categories)
         )
         self._fill = encoding.get("fill")
         self._apply = jax.jit(lambda params, x: network.apply({"params": params}, x))
 
     def outputs(self, x: Any) -> jax.Array:
-        """Logits, or scaled predictions, of examples `(N, *shape)` or flattened ones."""
+        """Logits, or scaled predictions, of examples `(N, *shape)`, flattened ones, or columns."""
+        if hasattr(x, "columns") or isinstance(x, Mapping):
+            x = self.rows(x)
         x = np.asarray(x, self._wide).reshape(-1, *self.shape)
         if self._fill is not None:
             x = np.where(np.isnan(x), self._fill, x)
@@ -151,6 +153,20 @@ class Model:
             wide = np.exp(wide) if self.link == "log" else wide
             return np.asarray(wide / self._target_scale + self._target_shift)
         return np.asarray(jax.nn.softmax(outputs, axis=-1))
+
+    def rows(self, table: Any) -> np.ndarray:
+        """The numbers that `features` names, of a table's columns."""
+        parts = []
+        for column in self.columns:
+            values = np.array(list(table[column["name"]]), object)
+            missing = np.array([v is None or v == "" or v != v for v in values], bool)
+            known = [None] if column["categories"] is None else column["categories"]
+            block = np.full((len(values), len(known)), np.nan)
+            for place, name in enumerate(known):
+                hits = values if name is None else [str(value) == name for value in values]
+                block[~missing, place] = np.asarray(hits)[~missing].astype(np.float64)
+            parts.append(block)
+        return np.concatenate(parts, axis=1)
 
 
 def _layers(described: Sequence[dict[str, Any]]) -> tuple[tuple[int, str], ...]:

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from senn_cli.cli.app import app
-from tests.use.made import made_run
+from tests.use.made import KINDS, made_run
 
 runner = CliRunner()
 
@@ -25,14 +25,17 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_run(tmp_path_factory.mktemp("runs") / "run", hidden=(3,), activation="tanh")
 
 
-@pytest.mark.parametrize("kind", ["safetensors", "stablehlo", "onnx", "flax"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_format(run: Path, kind: str) -> None:
     for module in {"safetensors": ["safetensors"], "onnx": ["onnx", "onnxruntime"]}.get(kind, []):
         pytest.importorskip(module)
     result = export(run, "--format", kind)
     assert result.exit_code == 0, result.output
     assert result.stderr == ""
-    rows = [line.split(maxsplit=1) for line in result.stdout.splitlines()]
+    table, _, usage = result.stdout.partition("\n\n")
+    assert usage.splitlines()[-1].startswith("print(")
+    assert str(run / "export" / kind) in usage
+    rows = [line.split(maxsplit=1) for line in table.splitlines()]
     written = [Path(rest.strip()) for word, rest in rows if word == "written"]
     assert written
     assert all(path.is_file() and path.parent == run / "export" / kind for path in written)

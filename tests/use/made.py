@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.data.registry import load_dataset
@@ -18,6 +20,19 @@ from senn_cli.nets.registry import initial_parameters
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.weights import save_weights
 from senn_cli.spec import dump_spec, parse_spec
+from senn_cli.use.exports import FORMATS
+from tests.use.elementwise import ELEMENTWISE
+
+KINDS = [
+    kind
+    if kind != "torch"
+    else pytest.param(
+        kind,
+        marks=pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed"),
+    )
+    for kind in FORMATS
+]
+"""The formats of exports, those with a package that is not installed to be skipped."""
 
 MOONS = "{source: moons, train: 60, test: 40}"
 SPARE = 3  # neurons
@@ -28,7 +43,7 @@ def made_run(
     data: str = MOONS,
     *,
     hidden: Sequence[int] = (5, 4),
-    activation: str = "rational",
+    activation: str | Sequence[str] = "rational",
     blocks: Sequence[Sequence[int]] = (),
     pool: Pool = "max3s2",
     seed: int = 1,
@@ -65,11 +80,12 @@ def made_run(
     return path
 
 
-def _layers(widths: Sequence[int], activation: str) -> tuple[Layer, ...]:
-    return tuple(Layer(n, n + SPARE, activation) for n in widths)  # type: ignore[arg-type]
+def _layers(widths: Sequence[int], activation: str | Sequence[str]) -> tuple[Layer, ...]:
+    words = [activation] * len(widths) if isinstance(activation, str) else activation
+    return tuple(Layer(n, n + SPARE, w) for n, w in zip(widths, words, strict=True))  # type: ignore[arg-type]
 
 
-def forward(params: Any, activation: str, inputs: np.ndarray) -> np.ndarray:
+def forward(params: Any, activation: str | Sequence[str], inputs: np.ndarray) -> np.ndarray:
     """Raw outputs of a compact network for scaled inputs `(N, inputs)`, in float64."""
     x = inputs.astype(np.float64)
     maps = sum(name.startswith("map_") for name in params)
@@ -78,11 +94,12 @@ def forward(params: Any, activation: str, inputs: np.ndarray) -> np.ndarray:
         x = x @ np.asarray(linear["kernel"], np.float64) + linear["bias"]
         if index == maps - 1:
             return x
-        if activation == "rational":
+        word = activation if isinstance(activation, str) else activation[index]
+        if word == "rational":
             alpha, beta, gamma = params[f"activation_{index}"]["coefficients"]
             x = alpha * x + (beta + gamma * x) / (1 + x**2)
         else:
-            x = np.tanh(x) if activation == "tanh" else x / (1 + np.exp(-x))
+            x = ELEMENTWISE[word](x)
     raise AssertionError("there is no map")
 
 
@@ -98,7 +115,7 @@ def forward_densenet(
         for index in range(layers):
             kernels = params[f"{block}/layer_{index}"]
             x = sum(_convolved(seen[leaf], kernels[leaf]) for leaf in seen)  # type: ignore[assignment]
-            x = np.tanh(x) if activation == "tanh" else x / (1 + np.exp(-x))
+            x = ELEMENTWISE[activation](x)
             seen[f"layer_{index}"] = x
         x = _pooled(x, pool)
     head = params["head"]

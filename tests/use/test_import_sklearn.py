@@ -52,6 +52,18 @@ def test_two_classes_have_one_output(tmp_path: Path) -> None:
     np.testing.assert_allclose(model(x), estimator.predict_proba(x), atol=2e-5)
 
 
+def test_labels_on_their_own(tmp_path: Path) -> None:
+    y = np.stack([X[:, 0] > 0, X[:, 3] > -5, X[:, 1] > 99], 1).astype(int)
+    estimator = fitted(make_pipeline(StandardScaler(), small(MLPClassifier)), y)
+    model = senn_cli.load(senn_cli.import_weights(estimator, output=tmp_path / "out").path)
+    assert (model.preprocessing.task, model.preprocessing.classes) == (
+        "multilabel",
+        ("0", "1", "2"),
+    )
+    x = X.astype(np.float32)
+    np.testing.assert_allclose(model(x), estimator.predict_proba(x), atol=2e-5)
+
+
 def test_a_regressor_without_scaling(tmp_path: Path) -> None:
     y = np.stack([X[:, 0], 50 + X[:, 1]], 1)
     estimator = fitted(small(MLPRegressor), y)

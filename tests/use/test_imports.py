@@ -338,7 +338,7 @@ def test_the_bias_of_a_convolution(tmp_path: Path) -> None:
         ("maps:", "pool: max2s2\nmaps:", "map.yaml:4: pool is no key of a mapping"),
         ("kernel: out,", "kern: out,", "maps.2.kernel is missing"),
         ("kind: mlp", "kind: mlp\nclasses: [a, b, c]", "there are 3 classes, but the network has"),
-        ("kind: mlp", "kind: mlp\nclasses: [a, a]", "should name every class once"),
+        ("kind: mlp", "kind: mlp\nclasses: [a, a]", "should name each once"),
         ("scale: 2", "scale: 2, shape: [3, 3]", "an example has 9 numbers, the network 4 inputs"),
         ("scale: 2", "scale: [1, 2, 3]", "scale has the shape (3,), an example (4,)"),
         ("scale: 2", "scale: two", "scale should be a number or a list of numbers"),

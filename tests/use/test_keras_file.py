@@ -117,6 +117,7 @@ def test_scalings_before_the_first_layer(tmp_path: Path) -> None:
         ("linear", "sparse_categorical_crossentropy", "classification"),
         ("linear", {"class_name": "CategoricalCrossentropy", "config": {}}, "classification"),
         ("linear", "mean_squared_error", "regression"),
+        ("sigmoid", None, "multilabel"),
         ("linear", None, "classification"),
     ],
 )

@@ -1,0 +1,179 @@
+"""The lines that an export prints load and run it in a process that cannot import this package."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from senn_cli.model import Model, load_model
+from senn_cli.use.export_inputs import some_row
+from senn_cli.use.exports import export_model
+from tests.use.made import KINDS, made_run
+
+pytest.importorskip("safetensors")
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+ALONE = """
+import importlib.abc, sys
+class Blocked(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name.partition(".")[0] == "senn_cli":
+            raise ImportError(name + " is blocked")
+sys.meta_path.insert(0, Blocked())
+"""
+TABLE = "{source: csv, path: t.csv, target: kind, missing: median, categories: [city]}"
+DATA = {
+    "images": "{source: digits, subset: 100}",
+    "table": TABLE,
+    "values": "{source: npz, path: values.npz, task: regression}",
+}
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Model]:
+    folder = tmp_path_factory.mktemp("runs")
+    rng = np.random.default_rng(0)
+    rows = [f"{rng.normal(40, 9):.3f},{('Rome', 'Oslo')[n % 2]},{'xyz'[n % 3]}" for n in range(60)]
+    (folder / "t.csv").write_text("\n".join(["age of it,city,kind", *rows, ",Rome,x", "3,,y"]))
+    x = rng.normal(size=(50, 2, 3)) * 4 + 3
+    np.savez(folder / "values.npz", x=x, y=x[:, 0, :2] * 50)
+    return {
+        name: load_model(made_run(folder / name, data, hidden=(6,), activation="relu"))
+        for name, data in DATA.items()
+    }
+
+
+def run(lines: str, folder: Path) -> str:
+    """What those lines print in a process of their own."""
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    result = subprocess.run(
+        [sys.executable, "-c", ALONE + lines],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def answer(model: Model, name: str) -> str:
+    """The answer to the example in the lines: zeros, or a row of a table."""
+    how = model.preprocessing
+    x = np.zeros((1, *how.shape))
+    if name == "table":
+        row = some_row(how)
+        assert list(row) == ["age of it", "city"] and row["city"] == ["Oslo"]
+        x = np.array([[row["age of it"][0], 1.0, 0.0]])
+    return how.classes[int(model(x).argmax())]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "safetensors"])
+def test_the_lines_print_the_answer(models: Mapping[str, Model], tmp_path: Path, kind: str) -> None:
+    printed = []
+    for name, model in models.items():
+        made = export_model(model, "a", kind, tmp_path / name)
+        assert len(made.usage) <= 5
+        lines = "\n".join(made.usage)
+        # Modules of one name in several folders: each from its own.
+        printed.append(f"{lines}\nprint('---')\nsys.modules.pop('network', None)")
+    found = run("\n".join(printed), tmp_path).split("---\n")
+    for (name, model), text in zip(models.items(), found, strict=False):
+        numbers = [float(one) for one in re.findall(r"-?\d+\.\d*(?:e[-+]\d+)?", text)]
+        if kind == "stablehlo" or not model.preprocessing.classes:
+            x = np.zeros((1, *model.preprocessing.shape))
+            np.testing.assert_allclose(numbers, model(x)[0], rtol=1e-4)
+        else:
+            assert f"'{answer(model, name)}'" in text
+
+
+def test_the_lines_of_safetensors_load_the_arrays(
+    models: Mapping[str, Model], tmp_path: Path
+) -> None:
+    made = export_model(models["images"], "a", "safetensors", tmp_path)
+    text = run("\n".join(made.usage), tmp_path)
+    assert "'map_0.kernel': (64, 6)" in text
+
+
+COLUMNS = """
+import network
+import numpy as np
+model = network.load()
+ages = [41.5, 30, float("nan"), None]
+rows = {{"city": ["Oslo", None, "Paris", "Rome"], "age of it": ages, "id": [1, 2, 3, 4]}}
+answers = model.{call}(rows)
+np.save("answers.npy", np.asarray(answers))
+print(model.features)
+import pandas
+frame = pandas.DataFrame(rows)
+assert np.array_equal(np.asarray(model.{call}(frame)), np.asarray(answers))
+"""
+
+
+@pytest.mark.parametrize("kind", KINDS[-2:])
+def test_modules_take_columns_by_name(
+    models: Mapping[str, Model], tmp_path: Path, kind: str
+) -> None:
+    call = "predict" if kind == "torch" else "__call__"
+    pytest.importorskip("pandas")
+    export_model(models["table"], "a", kind, tmp_path)
+    text = run(f"sys.path.insert(0, '.'){COLUMNS.format(call=call)}", tmp_path)
+    assert text.strip() == "('age of it', 'city=Oslo', 'city=Rome')"
+    x = [[41.5, 1, 0], [30, np.nan, np.nan], [np.nan, 0, 0], [np.nan, 0, 1]]
+    found = np.load(tmp_path / "answers.npy")
+    np.testing.assert_allclose(found, models["table"](np.array(x)), atol=1e-6)
+
+
+def test_columns_are_inputs_of_onnx_by_their_names(
+    models: Mapping[str, Model], tmp_path: Path
+) -> None:
+    import onnxruntime
+
+    made = export_model(models["table"], "a", "onnx", tmp_path)
+    session = onnxruntime.InferenceSession(made.files[0])
+    assert [(i.name, i.type, i.shape) for i in session.get_inputs()] == [
+        ("age of it", "tensor(double)", ["b", 1]),
+        ("city", "tensor(string)", ["b", 1]),
+    ]
+    assert [(o.name, o.shape) for o in session.get_outputs()] == [
+        ("logits", ["b", 3]),
+        ("probabilities", ["b", 3]),
+        ("labels", ["b"]),
+    ]
+    feed = {
+        "age of it": np.array([[41.5], [30], [np.nan]]),
+        "city": np.array([["Oslo"], [""], ["Paris"]], object),
+    }
+    _, shares, labels = session.run(None, feed)
+    x = np.array([[41.5, 1, 0], [30, np.nan, np.nan], [np.nan, 0, 0]])
+    wanted = models["table"](x)
+    np.testing.assert_allclose(shares, wanted, atol=1e-6)
+    classes = models["table"].preprocessing.classes
+    assert list(labels) == [classes[int(row.argmax())] for row in wanted]
+
+
+def test_images_are_bytes_in_their_own_shape(models: Mapping[str, Model], tmp_path: Path) -> None:
+    import onnxruntime
+    from jax import export
+
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 17, (3, 8, 8), np.uint8)
+    wanted = models["images"](x)
+    graph = export_model(models["images"], "a", "onnx", tmp_path).files[0]
+    session = onnxruntime.InferenceSession(graph)
+    (given,) = session.get_inputs()
+    assert (given.name, given.type, given.shape) == ("examples", "tensor(uint8)", ["b", 8, 8])
+    (found,) = session.run(["probabilities"], {"examples": x})
+    np.testing.assert_allclose(found, wanted, atol=1e-6)
+    program = export_model(models["images"], "a", "stablehlo", tmp_path).files[0]
+    called = export.deserialize(bytearray(program.read_bytes()))
+    np.testing.assert_allclose(called.call(x)["probabilities"], wanted, atol=1e-6)
