@@ -61,6 +61,7 @@ EXTRAS = (
         "senn export to onnx and safetensors, senn import of safetensors",
     ),
     Extra(("torch",), ("torch", "safetensors"), "senn export to torch"),
+    Extra(("parquet",), ("pyarrow",), "tables in Parquet"),
     Extra(("keras",), ("h5py",), "senn import of .keras and .h5"),
     Extra(("tensorboard",), ("tensorboardX",), "curves in TensorBoard (track.tensorboard)"),
     Extra(("mlflow",), ("mlflow", "sqlalchemy", "alembic"), "runs in MLflow (track.mlflow)"),

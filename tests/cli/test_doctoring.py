@@ -30,7 +30,8 @@ def test_missing_extras_say_what_each_would_bring() -> None:
     assert checks[0] == Check("extras", "ok", "cuda13, plot")
     by_name = {check.name: check for check in checks[1:]}
     assert list(by_name) == [
-        f"extra {name}" for name in ("export", "torch", "keras", "tensorboard", "mlflow", "wandb")
+        f"extra {name}"
+        for name in ("export", "torch", "parquet", "keras", "tensorboard", "mlflow", "wandb")
     ]
     assert by_name["extra wandb"] == Check(
         "extra wandb",
