@@ -10,8 +10,9 @@ from typing import Any
 
 from senn_cli.cli.inspection.screen import Line, Screen, write
 from senn_cli.cli.inspection.sections import tested
-from senn_cli.report.record import Record, read_record
+from senn_cli.report.record import Record, read_record, run_of
 from senn_cli.report.words import grown, measures, rounds
+from senn_cli.runs.growing import GrowingRun
 from senn_cli.words import plural
 
 INTERVAL = 1.0
@@ -28,12 +29,13 @@ def changes(path: Path, sleep: Callable[[float], None] = time.sleep) -> Iterator
     The last one is as the run has ended. A run that has ended already is given once.
     """
     before: object = None
+    directory = GrowingRun(run_of(path)[0])
     while True:
         started = time.monotonic()
-        record = read_record(path)
+        record = read_record(path, known=directory)
         if record.status != "running":
             # It may have ended while its files were read; now they are as they will stay.
-            yield read_record(path)
+            yield read_record(path, known=directory)
             return
         known = (record.metrics[-1:], record.history[-1:], len(record.history))
         if known != before:

@@ -40,7 +40,7 @@ class Followed:
         self.record: Record | None = None
         self.data: dict[str, Any] = {}
         self.fault: SennError | None = None
-        self._directory = GrowingRun(run_of(path)[0].absolute())
+        self._directory = GrowingRun(run_of(path)[0])
         self._seen: object = None
 
     def look(self, runs: int) -> bool:
