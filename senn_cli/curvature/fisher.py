@@ -13,13 +13,16 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.sparse.linalg import cg
 
-from senn_cli.engine.metric import Metric, output_product
+from senn_cli.engine.metric import Metric, output_product, weighted
 
 Tree = Any
 
 
 def fisher_product(
-    outputs: Callable[[Tree], jax.Array], params: Tree, metric: Metric
+    outputs: Callable[[Tree], jax.Array],
+    params: Tree,
+    metric: Metric,
+    weights: jax.Array | None = None,
 ) -> Callable[[Tree], Tree]:
     """The map v -> F v with F = E[J^T H J], without any matrix of the size of the parameters.
 
@@ -32,7 +35,7 @@ def fisher_product(
     backward = jax.linear_transpose(forward, params)
 
     def product(v: Tree) -> Tree:
-        (result,) = backward(output_product(metric, y, forward(v)) / y.shape[0])
+        (result,) = backward(weighted(output_product(metric, y, forward(v)), weights) / y.shape[0])
         return result
 
     return product

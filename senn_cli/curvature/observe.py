@@ -25,7 +25,7 @@ from senn_cli.curvature.activation_curvature import (
 )
 from senn_cli.curvature.kronecker import with_constant
 from senn_cli.curvature.rank_one import combinations
-from senn_cli.engine.metric import Metric, output_factor
+from senn_cli.engine.metric import Metric, output_factor, weighted
 from senn_cli.engine.objective import Objective, loss_and_gradient
 from senn_cli.nets.activation import rational_basis, second_derivative
 from senn_cli.nets.features import Architecture, Map, standing
@@ -187,7 +187,12 @@ def input_rows(m: Map, read: jax.Array) -> jax.Array:
 
 
 def input_factor(
-    m: Map, read: jax.Array, key: jax.Array | None = None, *, stride: int = 1
+    m: Map,
+    read: jax.Array,
+    key: jax.Array | None = None,
+    *,
+    stride: int = 1,
+    weights: jax.Array | None = None,
 ) -> jax.Array:
     """A `(m.rows, m.rows)` of a map that reads `read` (N, n_in) or (N, H, W, n_in).
 
@@ -195,12 +200,17 @@ def input_factor(
       key: of the offset of the positions that are looked at, where `stride` is above 1.
       stride: one position in stride^2 is looked at, on a grid; 1 takes all of them, which costs
         several times the convolution.
+      weights: how much every example counts, `(N,)`; None where all count alike.
     """
+    roots = None if weights is None else jnp.sqrt(weights)
     if m.window and not m.bias:
+        read = weighted(read, roots)
         if stride == 1 or key is None:
             return patches.input_factor(read, m.window[0])
         return patches.input_factor_sampled(key, read, stride=stride, kernel=m.window[0])
     rows = input_rows(m, read)
+    if roots is not None:
+        rows = rows * jnp.repeat(roots, len(rows) // len(roots))[:, None]
     return rows.T @ rows / read.shape[0]
 
 

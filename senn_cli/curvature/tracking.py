@@ -23,7 +23,7 @@ from senn_cli.curvature.kronecker import Spectrum
 from senn_cli.curvature.sides import TrackState
 from senn_cli.curvature.slow import SlowGradient
 from senn_cli.curvature.tracked import TrackSettings
-from senn_cli.engine.arrays import Arrays, batch, examples
+from senn_cli.engine.arrays import Arrays, batch, drawn_rows
 from senn_cli.engine.metric import Metric
 from senn_cli.engine.objective import Objective
 from senn_cli.nets.features import Architecture, Map, standing
@@ -151,6 +151,7 @@ def stepped(
     sampled: Shifts,
     units: Used,
     input_factor: Spectrum | None,
+    weights: jax.Array | None = None,
 ) -> Tracked:
     """What is tracked, with the batch of a step.
 
@@ -158,15 +159,17 @@ def stepped(
       shape: of a network without buds, of which steps see nothing.
       signals: the forward pass on N examples.
       sampled: per-example gradients of sampled losses with respect to what maps yield and to
-        rational activations (`metric.sample_output_gradient` at the outputs).
+        rational activations (`metric.sample_output_gradient` at the outputs), each times the root
+        of its example's weight.
       input_factor: the exact second moment of the inputs, or None.
+      weights: how much every example counts, `(N,)`; None where all count alike.
     """
     maps, exact = standing(shape), {}
     if input_factor is not None:
         exact = {m.name: input_factor for m in maps if reads_inputs(m)}
     found = {
         m.name: (
-            observe.input_factor(m, signals.inputs[m.name]),
+            observe.input_factor(m, signals.inputs[m.name], weights=weights),
             patches.gradient_factor(sampled.pre[m.name]),
         )
         for m in maps
@@ -203,7 +206,7 @@ def make_track(
     ) -> Tracked:
         drawn = jax.random.fold_in(wrap(key), step)
         of_rows, of_images, of_sample, of_roots = jax.random.split(drawn, 4)
-        rows = jax.random.randint(of_rows, (tracking.samples,), 0, examples(data))
+        rows = drawn_rows(data, tracking.samples, of_rows)
         x, y = batch(data, rows, augmentation, of_images)
         units = used_of(shape, widths)
         rank_one = tracking.settings.method == "rank_one"

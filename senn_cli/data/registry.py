@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -39,7 +40,43 @@ def load(spec: Spec, encoding: Encoding | None = None) -> Dataset:
       DataError: as `load_dataset`, or targets that are no counts where the loss is of counts.
     """
     dataset = load_dataset(spec.data, spec.seed, encoding)
-    return counted(dataset) if spec.loss.kind == "poisson" else dataset
+    if spec.loss.kind == "poisson":
+        dataset = counted(dataset)
+    return weighted(dataset, spec.loss.class_weight)
+
+
+def weighted(dataset: Dataset, classes: str | Mapping[str, float] | None) -> Dataset:
+    """The data set whose training examples count by themselves and by their class, 1 on average.
+
+    Args:
+      classes: as `loss.class_weight`; balanced, every class weighs N / (classes x its examples).
+
+    Raises:
+      DataError: a name that no class has, or examples of which none counts.
+    """
+    train, own = dataset.train, dataset.train.weights
+    if classes is None and own is None:
+        return dataset
+    weights = np.ones(len(train)) if own is None else own.astype(np.float64)
+    if classes is not None:
+        if classes == "balanced":
+            sizes = np.bincount(train.y, minlength=len(dataset.classes))
+            each = len(train) / (len(dataset.classes) * np.maximum(sizes, 1))
+        else:
+            assert isinstance(classes, Mapping)
+            for name in classes:
+                if name not in dataset.classes:
+                    raise DataError(
+                        f"loss.class_weight names {name!r}, which is no class of the data",
+                        hint=f"The classes are {', '.join(dataset.classes[:20])}"
+                        + (", ..." if len(dataset.classes) > 20 else "."),
+                    )
+            each = np.array([classes.get(name, 1.0) for name in dataset.classes])
+        weights = weights * each[train.y]
+    if not weights.sum() > 0:
+        raise DataError("no training example counts: all their weights are 0")
+    weights = (weights / weights.mean()).astype(np.float32)
+    return replace(dataset, train=replace(train, weights=weights))
 
 
 def counted(dataset: Dataset) -> Dataset:

@@ -21,6 +21,8 @@ class Arrays(NamedTuple):
       x: `(N, ...)`; y: labels `(N,)` int32 or targets `(N, m)` float32.
       shift, scale: network input = (x - shift) * scale, flattened.
       target_shift, target_scale: network target = (y - target_shift) * target_scale.
+      weights: how much every example counts in training, float32 `(N,)` with the mean 1; None where
+        all count alike.
     """
 
     x: jax.Array
@@ -29,6 +31,7 @@ class Arrays(NamedTuple):
     scale: jax.Array
     target_shift: jax.Array
     target_scale: jax.Array
+    weights: jax.Array | None = None
 
 
 def on_device(dataset: Dataset, part: Part) -> Arrays:
@@ -45,8 +48,9 @@ def on_device(dataset: Dataset, part: Part) -> Arrays:
     if y.dtype == np.float64:
         y = ((y - target_shift) / dataset.unit).astype(np.float32)
         target_shift, target_scale = np.zeros_like(target_shift), target_scale * dataset.unit
-    scaling = (shift, scale, target_shift, target_scale)
-    return Arrays(*jax.device_put((x, y, *(np.asarray(value, np.float32) for value in scaling))))
+    scaling = (shift, scale, target_shift, target_scale, part.weights)
+    single = (None if value is None else np.asarray(value, np.float32) for value in scaling)
+    return Arrays(*jax.device_put((x, y, *single)))
 
 
 def inputs(arrays: Arrays, rows: jax.Array | None = None) -> jax.Array:
@@ -78,6 +82,21 @@ def batch(
     return x, targets(arrays, rows)
 
 
+def weights_of(arrays: Arrays, rows: jax.Array) -> jax.Array | None:
+    """How much `rows` count, `(B,)`; None where all count alike."""
+    return None if arrays.weights is None else arrays.weights[rows]
+
+
+def drawn_rows(arrays: Arrays, count: int, key: jax.Array) -> jax.Array:
+    """`count` rows drawn with replacement, each as often as it counts: their plain mean is that of
+    the weighted examples."""
+    if arrays.weights is None:
+        return jax.random.randint(key, (count,), 0, examples(arrays))
+    edges = jnp.cumsum(arrays.weights)
+    places = jax.random.uniform(key, (count,)) * edges[-1]
+    return jnp.minimum(jnp.searchsorted(edges, places, side="right"), examples(arrays) - 1)
+
+
 def examples(arrays: Arrays) -> int:
     """How many examples there are."""
     return int(arrays.x.shape[0])
@@ -85,4 +104,5 @@ def examples(arrays: Arrays) -> int:
 
 def first_rows(arrays: Arrays, count: int) -> Arrays:
     """The first `count` examples, or all where there are fewer."""
-    return arrays._replace(x=arrays.x[:count], y=arrays.y[:count])
+    weights = None if arrays.weights is None else arrays.weights[:count]
+    return arrays._replace(x=arrays.x[:count], y=arrays.y[:count], weights=weights)

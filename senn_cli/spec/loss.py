@@ -23,6 +23,11 @@ REGRESSION: tuple[Loss, ...] = ("squared", "huber", "mae", "poisson")
 _CLASSES = ("data.task", ("classification",))
 
 
+def _class_weight(value: Any) -> Any:
+    """Names of classes are texts, also where YAML reads numbers."""
+    return {str(key): one for key, one in value.items()} if isinstance(value, dict) else value
+
+
 class LossSpec(Model):
     """What training minimises."""
 
@@ -39,6 +44,17 @@ class LossSpec(Model):
         default=0.0,
         description="Share of every label that is spread evenly over all classes, in training "
         "alone.",
+    )
+    class_weight: Annotated[
+        Literal["balanced"] | dict[str, Positive] | None,
+        BeforeValidator(_class_weight),
+        Under(_CLASSES),
+    ] = Field(
+        default=None,
+        description="How much the examples of a class count in training: `balanced` for classes "
+        "that count alike whatever their sizes, or a mapping from names of classes to numbers, 1 "
+        "for those that are not named; null for examples that count alike. Evaluations count every "
+        "example once.",
     )
     delta: Annotated[Positive, Under(("loss.kind", ("huber",)))] = Field(
         default=1.0,

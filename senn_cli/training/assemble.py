@@ -12,8 +12,9 @@ from senn_cli.curvature.kronecker import Spectrum, spectrum, with_constant
 from senn_cli.curvature.tracked import TrackSettings
 from senn_cli.curvature.tracking import Tracking, make_track
 from senn_cli.data.dataset import Dataset
-from senn_cli.engine.arrays import Arrays, examples, inputs, on_device
+from senn_cli.engine.arrays import Arrays, examples, inputs, on_device, weights_of
 from senn_cli.engine.evaluate import make_evaluate
+from senn_cli.engine.metric import weighted
 from senn_cli.engine.objective import objective_of
 from senn_cli.engine.programs import Ledger, Program
 from senn_cli.growth.build import make_policy
@@ -207,8 +208,9 @@ def input_spectrum(train: Arrays, ledger: Ledger) -> Spectrum:
 
         def block(index: jax.Array, total: jax.Array) -> jax.Array:
             rows = index * size + jnp.arange(size)
-            weight = (rows < n).astype(jnp.float32)[:, None]
-            a = weight * with_constant(inputs(data, jnp.minimum(rows, n - 1)))
+            there = jnp.minimum(rows, n - 1)
+            counted = weighted((rows < n).astype(jnp.float32), weights_of(data, there))
+            a = jnp.sqrt(counted)[:, None] * with_constant(inputs(data, there))
             return total + a.T @ a
 
         width = 1 + inputs(data, jnp.arange(1)).shape[1]

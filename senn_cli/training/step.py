@@ -15,9 +15,9 @@ from senn_cli.curvature import fisher
 from senn_cli.curvature.kronecker import Spectrum
 from senn_cli.curvature.observe import silent
 from senn_cli.curvature.tracking import observe_step, preconditioned, stepped
-from senn_cli.engine.arrays import Arrays, batch, examples
+from senn_cli.engine.arrays import Arrays, batch, examples, weights_of
 from senn_cli.engine.frozen import trained
-from senn_cli.engine.metric import output_form, sample_output_gradient
+from senn_cli.engine.metric import output_form, sample_output_gradient, weighted
 from senn_cli.engine.objective import Objective, loss_and_gradient
 from senn_cli.nets.dropout import dropped
 from senn_cli.nets.features import Architecture
@@ -66,6 +66,7 @@ def take_one(
     y: jax.Array,
     key: jax.Array,
     input_factor: Spectrum | None,
+    weights: jax.Array | None = None,
 ) -> tuple[TrainState, jax.Array, jax.Array, jax.Array]:
     """One step on the batch (x, y); returns the new state, mean loss, g^T d, and |update|^2.
 
@@ -74,6 +75,8 @@ def take_one(
 
     Args:
       key: of all that this step draws.
+      weights: how much every example counts, `(B,)`; None where all count alike. An example of
+        weight 2 is to loss, gradient and curvature what two of weight 1 are.
     """
     bare, params = shape.without_buds(), without_buds(shape, state.params)
     units = used(shape, widths)
@@ -87,7 +90,7 @@ def take_one(
 
     def mean_loss(params: Parameters) -> jax.Array:
         losses, _ = loss_and_gradient(objective, run(params, Shifts({}))[0], y)
-        return jnp.mean(losses)
+        return jnp.mean(weighted(losses, weights))
 
     with jax.default_matmul_precision(optimizer.precision):
         if optimizer.in_step:
@@ -95,8 +98,8 @@ def take_one(
             outputs, push, signals = jax.linearize(run, params, zeros, has_aux=True)
             pull = jax.linear_transpose(push, params, zeros)
             losses, output_gradient = loss_and_gradient(objective, outputs, y)
-            loss = jnp.mean(losses)
-            found, _ = pull(output_gradient / x.shape[0])
+            loss = jnp.mean(weighted(losses, weights))
+            found, _ = pull(weighted(output_gradient, weights) / x.shape[0])
         else:
             loss, found = jax.value_and_grad(mean_loss)(params)
     everything = with_buds(found, state.params, jnp.zeros_like)
@@ -121,6 +124,7 @@ def take_one(
             lambda p: apply(shape, p, x, used(shape, widths), Shifts({}, {}, factors)).outputs,
             state.params,
             optimizer.metric,
+            weights,
         )
         direction = fisher.natural_gradient(
             lambda v: in_use(product(v)),
@@ -134,9 +138,11 @@ def take_one(
         if optimizer.in_step:
             # Only what reaches the signals is used of this pull-back: no per-example gradients of
             # weights ever exist.
-            _, sampled = pull(sample_output_gradient(optimizer.metric, outputs, key))
+            roots = None if weights is None else jnp.sqrt(weights)
+            covectors = sample_output_gradient(optimizer.metric, outputs, key)
+            _, sampled = pull(weighted(covectors, roots))
             curvature = stepped(
-                bare, optimizer.tracking, curvature, signals, sampled, units, input_factor
+                bare, optimizer.tracking, curvature, signals, sampled, units, input_factor, weights
             )
         direction = preconditioned(shape, optimizer.tracking, curvature, gradient)
     if direction is not gradient:
@@ -149,7 +155,7 @@ def take_one(
         form = eta
         if optimizer.in_step:
             moved = push(without_buds(shape, direction), zeros)
-            form = output_form(optimizer.metric, outputs, moved)
+            form = output_form(optimizer.metric, outputs, moved, weights)
         rate = jnp.asarray(optimizer.schedule(state.step))
         bounds.append(kl_scale(form, rate, optimizer.kl_clip))
     if bounds:
@@ -203,7 +209,16 @@ def make_take_step(
         x, y = batch(data, rows, augmentation, drawn)
         key = jax.random.fold_in(wrap(keys.fisher), state.step)
         new, loss, eta, size = take_one(
-            shape, objective, optimizer, state, widths, x, y, key, input_factor
+            shape,
+            objective,
+            optimizer,
+            state,
+            widths,
+            x,
+            y,
+            key,
+            input_factor,
+            weights_of(data, rows),
         )
         bad_loss = ~(loss < limit)  # also true for NaN
         fault = jnp.where(

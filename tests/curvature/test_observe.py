@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from senn_cli.curvature.observe import input_rows, observe
-from senn_cli.engine.objective import CLASSIFICATION, loss_and_gradient
+from senn_cli.engine.objective import CLASSIFICATION, REGRESSION, Objective, loss_and_gradient
 from senn_cli.nets.features import standing, used_units
 from senn_cli.nets.leaves import joined, row_mask
 from senn_cli.nets.registry import apply
@@ -40,8 +40,8 @@ def network(params: Any, hidden: Any, x: jax.Array, shifts: Any) -> jax.Array:
     raise AssertionError
 
 
-def losses(task: str, outputs: jax.Array, y: Any) -> jax.Array:
-    if task == "regression":
+def losses(objective: Objective, outputs: jax.Array, y: Any) -> jax.Array:
+    if objective == REGRESSION:
         return 0.5 * jnp.sum((outputs - y) ** 2)
     return jax.scipy.special.logsumexp(outputs) - outputs[y]
 
@@ -54,34 +54,34 @@ def curvature(metric: str, outputs: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("task", "metric", "hidden"),
+    ("objective", "metric", "hidden"),
     [
-        ("classification", "softmax", HIDDEN),
-        ("classification", "euclidean", HIDDEN),
-        ("regression", "gaussian", HIDDEN),
-        ("classification", "softmax", []),
+        (CLASSIFICATION, "softmax", HIDDEN),
+        (CLASSIFICATION, "euclidean", HIDDEN),
+        (REGRESSION, "gaussian", HIDDEN),
+        (CLASSIFICATION, "softmax", []),
     ],
 )
 def test_everything_agrees_with_dense_jacobians(
-    task: Any, metric: Any, hidden: Any, nets: Any
+    objective: Any, metric: Any, hidden: Any, nets: Any
 ) -> None:
     rng = np.random.default_rng(0)
     shape = nets.architecture(INPUTS, hidden, OUTPUTS)
     params = nets.draw(rng, shape)
     x = rng.standard_normal((N, INPUTS))
-    if task == "regression":
+    if objective == REGRESSION:
         y = rng.standard_normal((N, OUTPUTS))
     else:
         y = rng.integers(0, OUTPUTS, N)
     seen = jax.jit(observe, static_argnums=(0, 5, 6))(
-        shape.shape(), params, used_units(shape), x, y, task, metric
+        shape.shape(), params, used_units(shape), x, y, objective, metric
     )
 
     zeros = tuple(np.zeros(m.target.width) for m in shape.maps)
     forward = jax.jit(lambda row, shifts: network(params, hidden, row, shifts))
     jacobian = jax.jit(jax.jacobian(lambda row, shifts: network(params, hidden, row, shifts), 1))
     slopes = jax.jit(
-        jax.value_and_grad(lambda o, t: losses(task, o, t)),
+        jax.value_and_grad(lambda o, t: losses(objective, o, t)),
     )
     outputs = np.array([forward(row, zeros) for row in x])
     jacobians = [jacobian(row, zeros) for row in x]

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from pydantic import TypeAdapter
+from sklearn.utils.class_weight import compute_sample_weight
 
-from senn_cli.data import Dataset, load_dataset
+from senn_cli.data import Dataset, load_dataset, registry
+from senn_cli.data.dataset import Part
 from senn_cli.errors import DataError
 from senn_cli.spec.data import DataSpec
 
@@ -231,3 +233,56 @@ def test_numbers_above_float32_are_scaled_before_they_are_cast(tmp_path: Path) -
         DataError, match=r"train: column 'a' holds .*, which is too large for float"
     ):
         load(source="csv", path=tmp_path / "t.csv", target="y", normalize="none")
+
+
+def weighing(weights: Any = None, **loss: Any) -> Dataset:
+    """Ten examples of a and two of b, all to train on."""
+    y = np.array([0] * 10 + [1] * 2, np.int32)
+    part = Part(np.zeros((12, 1), np.float32), y, np.arange(12), weights)
+    one = np.ones(1, np.float32)
+    data = Dataset("d", "classification", part, None, part, ("a", "b"), one, one, one, one)
+    return registry.weighted(data, loss.get("class_weight"))
+
+
+def test_balanced_classes_count_alike() -> None:
+    found = weighing(class_weight="balanced").train.weights
+    wanted = compute_sample_weight("balanced", weighing().train.y)
+    assert found is not None and found.dtype == np.float32
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    assert weighing().train.weights is None
+
+
+def test_weights_of_classes_and_of_examples_multiply_and_are_1_on_average() -> None:
+    own = np.linspace(0, 1, 12, dtype=np.float32)
+    found = weighing(own, class_weight={"b": 3.0})
+    wanted = own * np.where(found.train.y == 1, 3, 1)
+    np.testing.assert_allclose(found.train.weights, wanted / wanted.mean(), rtol=1e-6)
+    assert found.test.weights is own  # evaluations count every example once
+
+
+@pytest.mark.parametrize(
+    "weights, loss, message",
+    [
+        (None, {"class_weight": {"c": 2.0}}, "names 'c', which is no class"),
+        (np.zeros(12, np.float32), {}, "all their weights are 0"),
+    ],
+)
+def test_faults_of_weights(weights: Any, loss: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        weighing(weights, **loss)
+
+
+@pytest.mark.parametrize("bad", [-1.0, 0.5])
+def test_counts(bad: float) -> None:
+    y = np.array([[0.0], [bad], [4.0]])
+    part = Part(np.zeros((3, 1), np.float32), y, np.arange(3))
+    one = np.ones(1)
+    data = Dataset("d", "regression", part, None, part, (), one, one, one, one * 2)
+    if bad < 0:
+        with pytest.raises(DataError, match=r"row 1: target 1 is -1, but loss: poisson"):
+            registry.counted(data)
+        return
+    found = registry.counted(data)
+    assert found.link == "log" and found.target_scale.tolist() == [1.0]
+    assert found.target_shift.tolist() == [0.0] and found.unit == 1.0
+    assert "not all targets are whole numbers" in found.notes[0]

@@ -23,7 +23,7 @@ from PIL import Image
 from pydantic import BaseModel
 
 from senn_cli.data.dataset import Dataset
-from senn_cli.data.registry import load_dataset
+from senn_cli.data.registry import load_dataset, weighted
 from senn_cli.engine import device
 from senn_cli.engine.programs import Ledger
 from senn_cli.errors import SennError, SpecError
@@ -109,7 +109,7 @@ MORE = {
 }
 
 LOSSES = {
-    "labels": "data: digits\nloss: cross_entropy",
+    "labels": "data: digits\nloss: {kind: cross_entropy, class_weight: balanced}",
     "huber": "data: {source: regression, train: 40, test: 20}\nloss: huber",
 }
 
@@ -167,10 +167,14 @@ def loaded(data: Any, seed: int) -> Dataset:
 
 def built(spec: Spec) -> Any:
     """Everything that a spec becomes, described."""
-    dataset = loaded(spec.data, spec.seed)
+    dataset = weighted(loaded(spec.data, spec.seed), spec.loss.class_weight)
     trainer = assemble.assemble(spec, dataset, Ledger())
     parts = vars(trainer) | {"dataset": None, "train": None, "validation": None, "sample": None}
-    arrays = dataset if spec.data.source != "digits" else (spec.seed, vars(spec.data))
+    arrays = (
+        dataset
+        if spec.data.source != "digits"
+        else (spec.seed, vars(spec.data), dataset.train.weights)
+    )
     return described(
         (
             parts,
