@@ -109,7 +109,7 @@ MORE = {
 }
 
 LOSSES = {
-    "labels": "data: digits\nloss: {kind: cross_entropy, class_weight: balanced}",
+    "labels": "data: digits\nloss: cross_entropy",
     "huber": "data: {source: regression, train: 40, test: 20}\nloss: huber",
 }
 
