@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from senn_cli.data.fetch import whereabouts
 
@@ -13,7 +14,7 @@ class Entry:
 
     Attributes:
       name: `data.source` in a spec.
-      task: "classification", "regression", or both.
+      task: what its targets can be.
       size: training and test examples, in words.
       description: what it is.
       available: whether it can be used without a download.
@@ -30,7 +31,7 @@ class Entry:
 
 def entries() -> tuple[Entry, ...]:
     """All sources, those that need nothing first."""
-    both = "classification or regression"
+    both = "classification, regression or multilabel"
     return (
         Entry(
             "digits",
@@ -76,4 +77,33 @@ def entries() -> tuple[Entry, ...]:
         ),
         Entry("npz", both, "yours", "arrays in a NumPy archive: data.path", True, "your file"),
         Entry("csv", both, "yours", "a table: data.path and data.target", True, "your file"),
+        Entry(
+            "parquet",
+            both,
+            "yours",
+            "a table in Parquet's format: data.path and data.target",
+            *_needs("pyarrow", "parquet", "your file or folder"),
+        ),
+        Entry(
+            "sklearn",
+            both,
+            "20 to 1797; OpenML's any",
+            "tables of scikit-learn (data.name) and OpenML (data.openml)",
+            True,
+            "installed, or downloaded by scikit-learn",
+        ),
+        Entry(
+            "huggingface",
+            both,
+            "yours, or theirs",
+            "tables or images of the library datasets: data.path or data.name",
+            *_needs("datasets", "huggingface", "your directory, or downloaded by it"),
+        ),
     )
+
+
+def _needs(module: str, extra: str, where: str) -> tuple[bool, str]:
+    """Whether a package is installed, and where the data are or what brings it."""
+    if find_spec(module) is not None:
+        return True, where
+    return False, f"needs {module}: pip install 'senn-cli[{extra}]'"

@@ -8,14 +8,16 @@ from difflib import get_close_matches
 from senn_cli.data.encoding import Encoding
 from senn_cli.data.table import Table
 from senn_cli.errors import DataError
-from senn_cli.spec.data import CsvSpec
+from senn_cli.spec.tables import TableSpec
 
 
-def targets_of(table: Table, spec: CsvSpec, known: Encoding | None) -> tuple[str, ...]:
+def targets_of(table: Table, spec: TableSpec, known: Encoding | None) -> tuple[str, ...]:
     """The names of the columns to predict."""
     if spec.target is None:
         if known is not None:
             return known.targets
+        if table.targets:
+            return _fitting(table.targets, spec)
         if table.named:
             raise DataError(
                 f"data.target is missing: which column of {table.name} is to be predicted? They "
@@ -24,34 +26,62 @@ def targets_of(table: Table, spec: CsvSpec, known: Encoding | None) -> tuple[str
             )
         return (table.header[-1],)
     wanted = spec.target if isinstance(spec.target, tuple) else (spec.target,)
-    if spec.task == "classification" and len(wanted) != 1:
-        raise DataError(f"data.target names {len(wanted)} columns; a classification has one")
-    return tuple(_named(table, one, "data.target") for one in wanted)
+    return _fitting(_all_named(table, wanted, "data.target"), spec)
 
 
-def features_of(table: Table, spec: CsvSpec, targets: Sequence[str]) -> tuple[str, ...]:
-    """The names of the columns to learn from."""
-    names = [name for name in table.header if name not in targets]
+def _fitting(targets: tuple[str, ...], spec: TableSpec) -> tuple[str, ...]:
+    if spec.task == "classification" and len(targets) != 1:
+        raise DataError(
+            f"data.target names {len(targets)} columns; a classification has one",
+            hint="for several numbers write data.task: regression, for several labels of 0 and 1 "
+            "data.task: multilabel",
+        )
+    return targets
+
+
+def weights_of(table: Table, spec: TableSpec, targets: Sequence[str]) -> tuple[str, ...]:
+    """The name of the column with the weights of examples, if the spec names one."""
+    if spec.weights is None:
+        return ()
+    name = _named(table, spec.weights, "data.weights")
+    if name in targets:
+        raise DataError(f"data.weights names {name!r}, which data.target names too")
+    return (name,)
+
+
+def features_of(table: Table, spec: TableSpec, taken: Sequence[str]) -> tuple[str, ...]:
+    """The names of the columns to learn from; those that are `taken` are targets and weights."""
+    names = [name for name in table.header if name not in taken]
     if spec.columns is not None:
-        names = [_named(table, one, "data.columns") for one in spec.columns]
-    out = {_named(table, one, "data.drop") for one in spec.drop}
+        names = list(_all_named(table, spec.columns, "data.columns"))
+    out = set(_all_named(table, spec.drop, "data.drop"))
     for key, chosen in (("columns", names if spec.columns is not None else ()), ("drop", out)):
-        both = [name for name in targets if name in chosen]
+        both = [name for name in taken if name in chosen]
         if both:
-            raise DataError(f"data.{key} names {both[0]!r}, which data.target names too")
+            by = "weights" if both[0] == taken[-1] and spec.weights is not None else "target"
+            raise DataError(f"data.{key} names {both[0]!r}, which data.{by} names too")
     names = [name for name in names if name not in out]
     if not names:
-        raise DataError(f"{table.name} has no column besides {', '.join(targets)} to learn from")
+        raise DataError(f"{table.name} has no column besides {', '.join(taken)} to learn from")
     return tuple(names)
 
 
 def categories_of(table: Table, wanted: Sequence[str | int], features: Sequence[str]) -> list[str]:
     """The columns that `data.categories` names, which must be among the features."""
-    names = [_named(table, one, "data.categories") for one in wanted]
+    names = list(_all_named(table, wanted, "data.categories"))
     for name in names:
         if name not in features:
             raise DataError(f"data.categories names {name!r}, which is no column to learn from")
     return names
+
+
+def _all_named(table: Table, columns: Sequence[str | int], asked_by: str) -> tuple[str, ...]:
+    """The names of some columns; a column of vectors stands for its elements."""
+    found: list[str] = []
+    for one in columns:
+        vector = table.vectors.get(one) if isinstance(one, str) else None
+        found += vector if vector is not None else [_named(table, one, asked_by)]
+    return tuple(found)
 
 
 def _named(table: Table, column: str | int, asked_by: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from senn_cli.data.encoding import Column
 from senn_cli.data.numerals import (
     BOOLEANS,
     LARGEST,
+    TRUE,
     has_one_comma,
     is_grouped,
     is_missing,
@@ -119,6 +121,20 @@ def missing(tables: Sequence[Table], values: Sequence[Array], names: Sequence[st
     if more > 0:
         found = [*found[:SHOWN_COLUMNS], f"and some in {more} more columns"]
     return ", ".join(found)
+
+
+def truths_as_numbers(table: Table, names: Sequence[str]) -> Table:
+    """The table with 1 and 0 in place of the words `true`, `yes`, `false`, `no` in some columns."""
+    columns = list(table.columns)
+    for name in names:
+        place = table.header.index(name)
+        cells = columns[place]
+        if isinstance(cells, list):
+            columns[place] = [
+                str(int(low in TRUE)) if (low := cell.lower()) in BOOLEANS else cell
+                for cell in cells
+            ]
+    return replace(table, columns=tuple(columns))
 
 
 def row_numbers(table: Table, names: Sequence[str], values: Array) -> list[str]:

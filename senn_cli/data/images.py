@@ -141,6 +141,13 @@ def convert_all(images: Array, size: int | None, channels: int) -> Array:
     return converted
 
 
+def upright(image: Image.Image) -> Array:
+    """An image of Pillow as uint8, gray `(H, W)` if it is, else in color `(H, W, 3)`."""
+    gray = image.mode in ("1", "L", "LA") or image.mode.startswith("I")
+    pixels = _pixels(_converted(image, 1 if gray else 3), 1 if gray else 3)
+    return pixels[..., 0] if gray else pixels
+
+
 def _no_image(like: str | None) -> str:
     """What is wrong with a file that is no image here, from what it looks like."""
     if like is None:

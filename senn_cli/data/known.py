@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from senn_cli.spec.data import CsvSpec, DataSpec, MoonsSpec, NpzSpec, RegressionSpec
+from senn_cli.spec.data import DataSpec, MoonsSpec, NpzSpec, RegressionSpec
 from senn_cli.spec.images import (
     Cifar10Spec,
     Cifar100Spec,
@@ -18,9 +18,21 @@ from senn_cli.spec.images import (
     TinyImagenetSpec,
 )
 from senn_cli.spec.share import count_of
+from senn_cli.spec.sources import OwnFiles
+from senn_cli.spec.tables import CsvSpec, SklearnSpec
 
 _LARGEST_TABLE = 50_000_000  # bytes whose lines are counted in a tenth of a second
 _BLOCK = 2**20
+SKLEARN = {
+    "iris": 150,
+    "wine": 178,
+    "breast_cancer": 569,
+    "diabetes": 442,
+    "linnerud": 20,
+    "digits": 1797,
+}
+"""The rows of the sets that come with scikit-learn."""
+
 _CLASSES, _PER_CLASS = 200, 500  # of Tiny-ImageNet
 
 
@@ -59,6 +71,8 @@ def known(spec: DataSpec) -> Known | None:
         case CsvSpec():
             lines = _lines(spec.path)
             return None if lines is None else Known(lines, exact=False)
+        case SklearnSpec() if spec.name is not None:
+            return Known(SKLEARN[spec.name])
         case NpzSpec():
             from senn_cli.data.npz import shape_of  # NumPy, for those alone who have an archive
 
@@ -70,7 +84,7 @@ def known(spec: DataSpec) -> Known | None:
 
 def training_rows(spec: DataSpec, rows: int) -> int:
     """Examples to train on of `rows`, as `load_dataset` sets the other parts aside; maybe none."""
-    owned = isinstance(spec, NpzSpec | CsvSpec) and spec.test_path is not None
+    owned = isinstance(spec, OwnFiles) and spec.test_path is not None
     share = 0 if owned else getattr(spec, "test", 0)
     if not isinstance(spec, MoonsSpec | RegressionSpec):
         rows -= count_of(share, rows)

@@ -7,7 +7,8 @@ import re
 LARGEST = 1e100
 """The largest magnitude of a number: squares of it must be finite in float64."""
 
-BOOLEANS = frozenset({"true", "false", "yes", "no", "t", "f", "y", "n"})
+TRUE = frozenset({"true", "yes", "t", "y"})
+BOOLEANS = TRUE | {"false", "no", "f", "n"}
 """Words that are the same in capitals and in small letters, where a column has no others."""
 
 # Spelt in this way alone in a column of text, where `Na`, `none` and `-` may be values.

@@ -11,6 +11,7 @@ from senn_cli.data import (
     cifar,
     digits,
     folder,
+    huggingface,
     mnist,
     moons,
     normalize,
@@ -22,12 +23,14 @@ from senn_cli.data import (
 from senn_cli.data.dataset import Array, Dataset, Part, Source
 from senn_cli.data.encoding import Encoding, fit
 from senn_cli.data.split import choose_subset, hold_out
+from senn_cli.data.targets import require_few_classes
 from senn_cli.errors import DataError
 from senn_cli.spec import Spec
 from senn_cli.spec.augment import ColorSpec, walk
-from senn_cli.spec.data import CsvSpec, DataSpec, NpzSpec, augmentation
-from senn_cli.spec.images import DigitsSpec, FolderSpec
+from senn_cli.spec.data import DataSpec, augmentation
 from senn_cli.spec.share import count_of
+from senn_cli.spec.sources import Divided, OwnFiles, Targeted
+from senn_cli.spec.tables import TableSpec
 
 # Drawn at unit scale already: scaling them by a small sample's statistics would only add noise.
 _UNIT_SCALE = ("moons", "regression")
@@ -119,13 +122,14 @@ def load_dataset(spec: DataSpec, seed: int, encoding: Encoding | None = None) ->
       DataError: data that are missing, damaged, or too few for the parts asked for.
     """
     source = load_source(spec, seed, encoding)
+    require_few_classes(len(source.classes), f"data.source {spec.source}: the target")
     stratify = source.task == "classification"
 
     def labels(part: Part) -> Array | None:
         return part.y if stratify else None
 
     train, test = source.train, source.test
-    share = spec.test if isinstance(spec, DigitsSpec | FolderSpec | NpzSpec | CsvSpec) else 0
+    share = spec.test if isinstance(spec, Divided) else 0
     if test is None:
         count = count_of(share, len(train))
         if count < 1:
@@ -135,7 +139,7 @@ def load_dataset(spec: DataSpec, seed: int, encoding: Encoding | None = None) ->
             )
         stay, held = hold_out(len(train), count, labels(train), seed=seed, purpose="test")
         train, test = train.take(stay), train.take(held)
-    elif share != 0 and not isinstance(spec, FolderSpec):
+    elif share != 0 and isinstance(spec, OwnFiles):
         raise DataError(
             f"data.test is {share}, but data.test_path names a test part already",
             hint="leave one of them out",
@@ -152,7 +156,7 @@ def load_dataset(spec: DataSpec, seed: int, encoding: Encoding | None = None) ->
         train = train.take(choose_subset(len(train), count, labels(train), seed=seed))
 
     notes = source.notes
-    if isinstance(spec, CsvSpec) and source.encoding is not None:
+    if isinstance(spec, TableSpec) and source.encoding is not None:
         encoding = encoding or fit(source.encoding, train.x, spec.fill)
         parts = {"train": train, "validation": validation, "test": test}
         encoded, more = _encode(source.encoding, encoding, parts)
@@ -172,7 +176,7 @@ def load_dataset(spec: DataSpec, seed: int, encoding: Encoding | None = None) ->
         _require_float32({"train": train, "test": test}, shift, scale, encoding)
     target_shift, target_scale = np.zeros(1, np.float32), np.ones(1, np.float32)
     if source.task == "regression":
-        if isinstance(spec, NpzSpec | CsvSpec) and spec.normalize_targets:
+        if isinstance(spec, Targeted) and spec.normalize_targets:
             target_shift, target_scale = normalize.standardise(train.y)
         else:
             outputs, wide = train.y.shape[1], normalize.kind(train.y)
@@ -276,6 +280,10 @@ def load_source(spec: DataSpec, seed: int, encoding: Encoding | None = None) -> 
         case "folder":
             return folder.load(spec.path, spec.size, spec.channels)
         case "npz":
-            return npz.load(spec.path, spec.test_path, spec.inputs, spec.targets, spec.task)
-        case "csv":
+            return npz.load(
+                spec.path, spec.test_path, spec.inputs, spec.targets, spec.task, spec.weights
+            )
+        case "csv" | "parquet" | "sklearn":
             return tabular.load(spec, encoding)
+        case "huggingface":
+            return huggingface.load(spec, encoding)

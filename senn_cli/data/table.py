@@ -29,6 +29,7 @@ class Table:
       delimiter: what separates cells of text.
       declared: columns that are categories by their type, whatever is in them.
       vectors: the columns that a column of vectors became, by its name.
+      targets: the columns that are predicted, where its source knows of some.
       classes: names of classes in a first line as scikit-learn writes it.
       notes: what was found, as sentences.
     """
@@ -41,6 +42,7 @@ class Table:
     delimiter: str = ","
     declared: tuple[str, ...] = ()
     vectors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    targets: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 

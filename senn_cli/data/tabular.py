@@ -1,4 +1,4 @@
-"""Tables of numbers and categories as examples, whatever they are read from: `source: csv`."""
+"""Tables of numbers and categories as examples, whatever they are read from."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from collections.abc import Sequence
 import numpy as np
 
 from senn_cli.data.again import placed
-from senn_cli.data.chosen import categories_of, features_of, require, targets_of
+from senn_cli.data.chosen import categories_of, features_of, require, targets_of, weights_of
 from senn_cli.data.dataset import Array, Part, Source
 from senn_cli.data.encoding import Encoding
-from senn_cli.data.features import choose, missing, read, row_numbers
+from senn_cli.data.features import choose, missing, read, row_numbers, truths_as_numbers
 from senn_cli.data.numerals import is_missing, number
+from senn_cli.data.readers import first, others
 from senn_cli.data.table import Table
-from senn_cli.data.targets import as_labels, class_names, class_numbers
-from senn_cli.data.text_table import read_table
+from senn_cli.data.targets import as_flags, as_labels, as_weights, class_names, class_numbers
 from senn_cli.errors import DataError
-from senn_cli.spec.data import CsvSpec
+from senn_cli.spec.tables import TableSpec
 
 _INT64 = 2**63
 _MANY_CLASSES = 20
 
 
-def load(spec: CsvSpec, known: Encoding | None = None) -> Source:
-    """Loads a table, and a test part from another table with the same columns if there is one.
+def load(spec: TableSpec, known: Encoding | None = None) -> Source:
+    """Loads a table, and the other parts from tables with the same columns where there are such.
 
     Every column that is no target is a feature, unless `data.columns` or `data.drop` says so.
     Rows with missing values are refused, left out, or kept for `Encoding.filled`.
@@ -36,12 +36,13 @@ def load(spec: CsvSpec, known: Encoding | None = None) -> Source:
     Returns:
       Inputs float64 `(N, columns)`, numbers or the numbers of categories as the source's encoding
       names them, and NaN where a value is missing that will be filled. Classes are the sorted
-      labels of both tables.
+      labels of all tables; of several labels the names of their columns.
 
     Raises:
-      DataError: faults of the file, named by `file:line` and column; the first few at once.
+      DataError: faults of the tables, named by row and column; the first few at once.
     """
-    tables, features, targets, notes = _tables(spec, known)
+    parts, features, targets, weights, notes = _tables(spec, known)
+    tables = list(parts.values())
     if known is not None:
         categorical = [column.categories is not None for column in known.features]
         inputs, columns, found = read(tables, features, categorical, known.features)
@@ -51,58 +52,69 @@ def load(spec: CsvSpec, known: Encoding | None = None) -> Source:
         inputs, columns, found = read(tables, features, choose(tables, features, listed))
         found += row_numbers(tables[0], features, inputs[0])
     outputs, labels = _outputs(tables, targets, spec.task)
+    counts = read(tables, weights, [False] * len(weights))[0]
+    needed = [np.concatenate(pair, axis=1) for pair in zip(outputs, counts, strict=True)]
     fills = known.fill is not None if known is not None else spec.fill is not None
-    keep, dropped = _complete(tables, features, targets, inputs, outputs, spec.missing, fills)
+    must = (*targets, *weights)
+    keep, dropped = _complete(tables, features, must, inputs, needed, spec.missing, fills)
     names_of: tuple[str, ...] = ()
+    outputs = [y[rows] for y, rows in zip(outputs, keep, strict=True)]
     if spec.task == "classification":
         outputs, names_of, more = _classes(tables, labels, targets[0], keep)
         found += more
-    parts, first_id = [], 0
-    for x, y, rows in zip(inputs, outputs, keep, strict=True):
+    elif spec.task == "multilabel":
+        names_of = targets
+        outputs = [as_flags(y, t.name) for y, t in zip(outputs, tables, strict=True)]
+    made, first_id = {}, 0
+    for name, x, y, w, rows in zip(parts, inputs, outputs, counts, keep, strict=True):
         ids = np.flatnonzero(rows).astype(np.int64) + first_id
-        parts.append(Part(x[rows], y if spec.task == "classification" else y[rows], ids))
+        told = f"{parts[name].name}, column {weights[0]!r}" if weights else ""
+        made[name] = Part(x[rows], y, ids, as_weights(w[rows, 0], told) if weights else None)
         first_id += len(rows)
     return Source(
-        name="csv",
+        name=spec.source,
         task=spec.task,
-        train=parts[0],
-        test=parts[1] if len(parts) > 1 else None,
+        train=made["train"],
+        test=made.get("test"),
         classes=names_of,
+        validation=made.get("validation"),
         notes=(*notes, *found, *dropped),
         encoding=Encoding(columns, targets, tables[0].named),
     )
 
 
 def _tables(
-    spec: CsvSpec, known: Encoding | None
-) -> tuple[list[Table], tuple[str, ...], tuple[str, ...], list[str]]:
-    """The table, and the one with the test part; their features and targets; notes."""
+    spec: TableSpec, known: Encoding | None
+) -> tuple[dict[str, Table], tuple[str, ...], tuple[str, ...], tuple[str, ...], list[str]]:
+    """The tables by their part; their features, targets and weights; notes."""
     names = known.names if known is not None and known.named else None
-    train = read_table(spec.path, spec.delimiter, spec.header, names)
+    train = first(spec, names)
     targets = targets_of(train, spec, known)
-    features = known.names if known is not None else features_of(train, spec, targets)
-    tables, notes = [train], list(train.notes)
-    if spec.test_path is not None:
-        same = (*features, *targets) if train.named else None
-        tables.append(read_table(spec.test_path, spec.delimiter, spec.header, same))
-        notes += tables[1].notes
+    weights = weights_of(train, spec, targets)
+    taken = (*targets, *weights)
+    features = known.names if known is not None else features_of(train, spec, taken)
+    same = (*features, *taken) if train.named else None
+    tables = {"train": train, **others(spec, same)}
+    notes = [note for table in tables.values() for note in table.notes]
     if known is not None:
-        for place, table in enumerate(tables):
-            tables[place], other = placed(table, known)
+        for part, table in tables.items():
+            tables[part], other = placed(table, known)
             notes += [] if other is None else [other]
-    elif spec.target is None:
+    elif spec.target is None and not train.targets:
         notes.append(f"no column is named as data.target: the last, {targets[0]}, is predicted")
-    for table in tables:
-        for name in (*features, *targets):
+    for table in tables.values():
+        for name in (*features, *taken):
             require(table, name, "data.target" if name in targets else train.name)
-    return tables, features, targets, notes
+    return tables, features, targets, weights, notes
 
 
 def _outputs(
     tables: Sequence[Table], targets: Sequence[str], task: str
 ) -> tuple[list[Array], list[list[str]]]:
     """Numbers `(N, targets)` with NaN where one is missing; for classes their texts beside them."""
-    if task == "regression":
+    if task == "multilabel":
+        tables = [truths_as_numbers(table, targets) for table in tables]
+    if task != "classification":
         return read(tables, targets, [False] * len(targets))[0], []
     labels = [table.column(targets[0]) for table in tables]
     present = [cell for column in labels for cell in column if not is_missing(cell)]

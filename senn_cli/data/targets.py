@@ -84,6 +84,28 @@ def as_labels(values: Array, what: str) -> Array:
     raise DataError(f"{what}: class labels cannot be of type {values.dtype}")
 
 
+def as_flags(values: Array, what: str) -> Array:
+    """Which labels hold of every example, uint8 `(N, k)` of 0 and 1.
+
+    Raises:
+      DataError: another shape or type, or another number; names the first.
+    """
+    if values.ndim != 2 or values.dtype.kind not in "biuf":
+        raise DataError(
+            f"{what}: several labels are numbers 0 or 1 of the shape (N, labels), found "
+            f"{values.dtype} of the shape {values.shape}"
+        )
+    other = np.argwhere((values != 0) & (values != 1))
+    if len(other):
+        where = tuple(int(i) for i in other[0])
+        raise DataError(
+            f"{what}: a label holds (1) or does not (0), but at index {where} stands "
+            f"{values[where]}",
+            hint="for numbers to predict, write data.task: regression",
+        )
+    return values.astype(np.uint8)
+
+
 def as_float32(values: Array, what: str) -> Array:
     """Numbers as float32, checked to be finite before and after the conversion.
 

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from senn_cli.spec.augment import ColorSpec, walk
-from senn_cli.spec.data import CsvSpec, MoonsSpec, NpzSpec, RegressionSpec, augmentation
+from senn_cli.spec.data import MoonsSpec, RegressionSpec, augmentation
 from senn_cli.spec.found import Found
 from senn_cli.spec.images import DigitsSpec, FolderSpec
+from senn_cli.spec.sources import OwnFiles
+from senn_cli.spec.tables import HuggingfaceSpec, SklearnSpec
 
 if TYPE_CHECKING:
     from senn_cli.spec.spec import Spec
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 def test_part(spec: Spec) -> Iterator[Found]:
     """The test part comes from one place."""
-    if not isinstance(spec.data, NpzSpec | CsvSpec):
+    if not isinstance(spec.data, OwnFiles):
         return
     path, others = ("data", "test"), ("data.test_path",)
     if spec.data.test_path is None and spec.data.test == 0:
@@ -38,8 +40,10 @@ def validation_part(spec: Spec) -> Iterator[Found]:
                 ("data.train",),
             )
         return
-    # Folders may bring a test set of their own, which makes `test` void.
-    test = 0 if isinstance(spec.data, FolderSpec) else getattr(spec.data, "test", 0)
+    # These may bring a test set of their own, which makes `test` void.
+    test = (
+        0 if isinstance(spec.data, FolderSpec | HuggingfaceSpec) else getattr(spec.data, "test", 0)
+    )
     if isinstance(test, float) and isinstance(validation, float) and test + validation >= 1:
         yield Found(
             path,
@@ -47,6 +51,26 @@ def validation_part(spec: Spec) -> Iterator[Found]:
             f"{validation:g}",
             ("data.test",),
         )
+
+
+def one_origin(spec: Spec) -> Iterator[Found]:
+    """A set is named in one way, and options are of that way."""
+    if isinstance(spec.data, SklearnSpec):
+        ways, second, option = ("name", "openml"), "openml", "version"
+    elif isinstance(spec.data, HuggingfaceSpec):
+        ways, second, option = ("path", "name"), "name", "config"
+    else:
+        return
+    named = [way for way in ways if getattr(spec.data, way) is not None]
+    others = tuple(f"data.{way}" for way in ways)
+    if not named:
+        told = f"is missing, or data.{ways[1]}: which of the data sets is meant?"
+        yield Found(("data", ways[0]), told, others)
+    elif len(named) == 2:
+        yield Found(("data", ways[1]), f"should be left out beside data.{ways[0]}", others)
+    elif named[0] != second and getattr(spec.data, option) is not None:
+        told = f"should be left out: it goes with data.{second}"
+        yield Found(("data", option), told, (f"data.{second}",))
 
 
 def augment_colors(spec: Spec) -> Iterator[Found]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from senn_cli.spec.data import CsvSpec, MoonsSpec, RegressionSpec
 from senn_cli.spec.expansion import SearchSpec, StandingSpec
 from senn_cli.spec.found import Found
 from senn_cli.spec.network import DenseNetSpec, NetworkSpec
 from senn_cli.spec.optimizer import NaturalGradientSpec
+from senn_cli.spec.sources import Numbers
 
 if TYPE_CHECKING:
     from senn_cli.spec.spec import Spec
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def images(spec: Spec) -> Iterator[Found]:
     """A network of images is not given tables."""
-    if spec.network.images and isinstance(spec.data, CsvSpec | MoonsSpec | RegressionSpec):
+    if spec.network.images and isinstance(spec.data, Numbers):
         yield Found(
             ("network", "kind"),
             f"should be mlp for data.source {spec.data.source}: a {spec.network.kind} needs images",

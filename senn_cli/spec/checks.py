@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _CHECKS: tuple[Callable[[Spec], Iterator[Found]], ...] = (
     check_data.test_part,
     check_data.validation_part,
+    check_data.one_origin,
     check_data.augment_colors,
     check_network.images,
     check_network.searched,

@@ -186,10 +186,11 @@ def _chosen(section: str, found: Any) -> str:
     """What to say of a kind that there is not; a path where a source should stand is a file."""
     message = choose(_variants(section), found)
     ending = found.rpartition(".")[2].lower() if isinstance(found, str) and "." in found else ""
-    options = {"csv": "csv", "tsv": "csv", "txt": "csv", "npz": "npz"}.get(ending)
+    sources = {"csv": "csv", "tsv": "csv", "txt": "csv", "npz": "npz", "parquet": "parquet"}
+    options = sources.get(ending)
     if section != "data" or options is None:
         return message
-    target = ", target: COLUMN" if options == "csv" else ""
+    target = ", target: COLUMN" if options in ("csv", "parquet") else ""
     meant = f"{{source: {options}, path: {quote(found)}{target}}}"
     return f"{message.partition('; did you mean')[0]}; did you mean `{meant}`?"
 

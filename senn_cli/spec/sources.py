@@ -2,12 +2,14 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from senn_cli.spec.augment import Augment
 from senn_cli.spec.base import Integral, Model, fault
 from senn_cli.spec.describe import describe
+from senn_cli.spec.paths import SpecPath
 from senn_cli.spec.share import Part, Some, UpToAll
+from senn_cli.spec.under import under
 
 Task = Literal["classification", "multilabel", "regression"]
 """What the network learns: a class of several, which of several labels hold, or real numbers."""
@@ -46,6 +48,44 @@ class Divided(Source):
         description="Part of the data set aside as the test set: a fraction, a percentage or a "
         "number of examples.",
     )
+
+
+class Targeted(Source):
+    """Options of a source whose targets are the user's choice."""
+
+    task: Task = Field(
+        default="classification",
+        description="Whether targets are classes or real numbers.",
+    )
+    normalize_targets: Annotated[bool, under(task="regression")] = Field(
+        default=True,
+        description="Shift and scale the targets of a regression while training; errors are "
+        "reported in the original units.",
+    )
+
+
+class OwnFiles(Divided):
+    """Options of the user's own files."""
+
+    path: SpecPath = Field(description="The file, relative to the spec file.")
+    test_path: SpecPath | None = Field(
+        default=None,
+        description="A second file with the test set, relative to the spec file; null to set the "
+        "part `test` of the first file aside.",
+    )
+    # Zero is allowed here, as `test_path` leaves nothing to set aside.
+    test: Part = Field(
+        default=0.2,
+        description="Part of the data set aside as the test set: a fraction, a percentage or a "
+        "number of examples; it is 0 when `test_path` is given.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_part_beside_a_file(cls, value: Any) -> Any:
+        if isinstance(value, dict) and value.get("test_path") is not None and "test" not in value:
+            return {**value, "test": 0}
+        return value
 
 
 class Images(Source):

@@ -100,7 +100,8 @@ def data_digest(dataset: Dataset) -> str:
     """A checksum of all parts of the data, by which a resumed run knows them again."""
     value = 0
     for part in (dataset.train, dataset.validation, dataset.test):
-        for array in () if part is None else (part.x, part.y, part.ids):
+        arrays = () if part is None else (part.x, part.y, part.ids, part.weights)
+        for array in (array for array in arrays if array is not None):
             value = zlib.crc32(np.ascontiguousarray(array).data, value)
     return f"{value:08x}"
 

@@ -19,7 +19,8 @@ from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.imported import DATA
 from senn_cli.runs.network import place_of
 from senn_cli.spec import DataSpec, load_spec
-from senn_cli.spec.data import CsvSpec, NpzSpec
+from senn_cli.spec.data import NpzSpec
+from senn_cli.spec.tables import CsvSpec, TableSpec
 from senn_cli.use.measures import (
     Classification,
     Multilabel,
@@ -93,7 +94,7 @@ def evaluate_run(
     trained = whole.data
     how, encoding = model.preprocessing, None
     tables = isinstance(trained, CsvSpec) or how.encoding is not None
-    if isinstance(spec.data, CsvSpec) and tables:  # it is read as the run's table was
+    if isinstance(spec.data, TableSpec) and tables:  # it is read as the run's table was
         encoding = encoding_of(how, trained)
     dataset = load(spec, encoding)
     part = dataset.parts.get(split)

@@ -21,11 +21,11 @@ import numpy as np
 from senn_cli.data.dataset import Array
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.errors import RunError, UsageError
+from senn_cli.extras import require
 from senn_cli.model import Model
 from senn_cli.nets.registry import Kind, kind_named, kind_of
 from senn_cli.use.about import feature_names, gap_values, read_description, result_names
 from senn_cli.use.export_inputs import EXAMPLES, Input, by_column, call_of, columns_of, quoted
-from senn_cli.use.extras import require
 from senn_cli.use.loaded import Loaded
 
 OPSET, ML_OPSET, IR_VERSION = 13, 2, 8

@@ -15,11 +15,11 @@ import numpy as np
 
 from senn_cli.data.dataset import Array
 from senn_cli.errors import RunError
+from senn_cli.extras import require
 from senn_cli.model import Model
 from senn_cli.nets.registry import initial_parameters
 from senn_cli.use.about import read_description
 from senn_cli.use.export_inputs import quoted
-from senn_cli.use.extras import require
 from senn_cli.use.loaded import Loaded
 
 _PURPOSE = "the format safetensors"

@@ -17,12 +17,12 @@ import numpy as np
 
 from senn_cli.data.dataset import Array
 from senn_cli.errors import RunError
+from senn_cli.extras import require
 from senn_cli.model import Model
 from senn_cli.nets.densenet_architecture import DenseArchitecture
 from senn_cli.nets.features import Architecture
 from senn_cli.use.export_flax import whole_kernels
 from senn_cli.use.export_inputs import by_column, call_of, quoted
-from senn_cli.use.extras import require
 from senn_cli.use.loaded import Loaded, imported
 
 _PURPOSE = "the format torch"

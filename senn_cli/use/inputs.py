@@ -10,7 +10,8 @@ from senn_cli.data.dataset import Array
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.errors import DataError, UsageError
 from senn_cli.spec import DataSpec
-from senn_cli.spec.data import CsvSpec, NpzSpec
+from senn_cli.spec.data import NpzSpec
+from senn_cli.spec.tables import CsvSpec
 from senn_cli.use.array_files import read_array
 from senn_cli.use.examples import as_examples
 from senn_cli.use.image_files import SUFFIXES, files_below, read_images, require_images

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from senn_cli.errors import MISFORMED, RunError, UsageError
+from senn_cli.extras import require
 from senn_cli.given import looks_like
-from senn_cli.use.extras import require
 from senn_cli.use.keras_config import told
 from senn_cli.use.weights_files import Told, WeightsFile, floats
 

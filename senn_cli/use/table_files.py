@@ -13,7 +13,7 @@ from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.data.text_table import read_table
 from senn_cli.errors import DataError
 from senn_cli.spec import DataSpec
-from senn_cli.spec.data import CsvSpec
+from senn_cli.spec.tables import CsvSpec, TableSpec
 from senn_cli.words import plural
 
 
@@ -26,7 +26,7 @@ def target_names(data: DataSpec, how: Preprocessing | None = None) -> tuple[str,
     """The names of the targets of a run, or in a `data` section; None where they have none."""
     if how is not None and how.encoding is not None:
         return how.encoding.targets
-    if not isinstance(data, CsvSpec) or data.target is None:
+    if not isinstance(data, TableSpec) or data.target is None:
         return None
     return tuple(map(str, data.target if isinstance(data.target, tuple) else (data.target,)))
 

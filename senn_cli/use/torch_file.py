@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from senn_cli.errors import RunError
+from senn_cli.extras import require
 from senn_cli.given import looks_like
-from senn_cli.use.extras import require
 from senn_cli.use.weights_files import WeightsFile, floats
 
 _TYPES = {

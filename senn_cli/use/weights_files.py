@@ -16,8 +16,8 @@ import numpy as np
 
 from senn_cli.data.numpy_files import Archive, opened
 from senn_cli.errors import DataError, RunError, UsageError
+from senn_cli.extras import require
 from senn_cli.given import require_file
-from senn_cli.use.extras import require
 
 _PURPOSE = "reading .safetensors"
 _FLOATS = ("BF16", "F16", "F32", "F64")

@@ -29,6 +29,9 @@ SOURCES = [
     "folder",
     "npz",
     "csv",
+    "parquet",
+    "sklearn",
+    "huggingface",
 ]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from senn_cli.data.header import recognise
 from senn_cli.data.registry import load_dataset
-from senn_cli.spec.data import CsvSpec
+from senn_cli.spec.tables import CsvSpec
 
 
 def rows(text: str) -> list[list[str]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from senn_cli.data.known import known
-from senn_cli.spec.data import CsvSpec
+from senn_cli.spec.tables import CsvSpec
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,9 @@ import pytest
 
 from senn_cli.data import npz
 from senn_cli.data.dataset import Source, Task
+from senn_cli.data.registry import load_dataset
 from senn_cli.errors import DataError
+from senn_cli.spec.load import from_values
 
 
 def write(path: Path, **arrays: Any) -> Path:
@@ -17,8 +19,10 @@ def write(path: Path, **arrays: Any) -> Path:
     return path
 
 
-def load(path: Path, test: Path | None = None, task: Task = "classification") -> Source:
-    return npz.load(path, test, "x", "y", task)
+def load(
+    path: Path, test: Path | None = None, task: Task = "classification", weights: str | None = None
+) -> Source:
+    return npz.load(path, test, "x", "y", task, weights)
 
 
 def test_integers_are_mapped_to_sorted_classes(tmp_path: Path) -> None:
@@ -106,7 +110,7 @@ def test_objects_are_refused_without_running_their_code(tmp_path: Path) -> None:
         ({"x": 1.0, "y": 0}, "a single value"),
         ({"x": np.zeros((2, 1)), "y": np.eye(2)}, r"one a row, shape \(N,\), .*\(2, 2\)"),
         ({"x": np.zeros((2, 1)), "y": [0.0, 0.5]}, "row 1 is 0.5"),
-        ({"x": np.zeros((2, 1)), "y": [0.0, np.nan]}, "not finite"),
+        ({"x": np.zeros((2, 1)), "y": [0.0, np.nan]}, "NaN or infinite"),
         ({"x": np.zeros((2, 1)), "y": [0.0, 1e300]}, "row 1 is 1e"),
         ({"x": np.zeros((2, 1)), "y": np.array([0, 2**63], np.uint64)}, "is too large"),
         ({"x": np.zeros((2, 1)), "y": np.array([b"a", b"\xff"])}, "must be ASCII"),
@@ -220,3 +224,30 @@ def test_types_of_two_archives_are_joined(tmp_path: Path) -> None:
     assert source.test is not None
     for part in (source.train, source.test):
         assert (part.x.dtype, part.y.dtype) == (np.float64, np.float64)
+
+
+def test_weights_and_several_labels(tmp_path: Path) -> None:
+    arrays = {"x": np.eye(3), "y": [[1, 0], [0, 0], [1, 1]], "w": [0.5, 1, 2]}
+    source = load(write(tmp_path / "a.npz", **arrays), None, "multilabel", "w")
+    assert source.classes == ("1", "2")
+    assert (source.train.y.dtype, source.train.y.tolist()) == (np.uint8, arrays["y"])
+    assert source.train.weights is not None
+    assert source.train.weights.tolist() == arrays["w"]
+    for name, values, message in (
+        ("w", [1, 1], r"array 'x' has 3 examples, but .*array 'w' has 2"),
+        ("w", [[1], [1], [1]], r"array 'w': expected numbers of the shape \(N,\)"),
+        ("w", [1, -1, 1], "array 'w': a weight is negative: -1 in row 1"),
+        ("w", [0, 0, 0], "array 'w': all weights are 0"),
+        ("y", [1, 0, 1], r"array 'y': several labels are numbers 0 or 1 of the shape"),
+        ("y", [[1, 0], [0, 3], [1, 1]], r"array 'y': a label holds .* at index \(1, 1\) stands 3"),
+    ):
+        path = write(tmp_path / "b.npz", **{**arrays, name: values})
+        with pytest.raises(DataError, match=message):
+            load(path, None, "multilabel", "w")
+
+
+def test_more_classes_than_a_network_can_have(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.npz", x=np.zeros((10_001, 1)), y=np.arange(10_001))
+    spec = from_values({"data": {"source": "npz", "path": str(path)}, "network": "mlp"})
+    with pytest.raises(DataError, match=r"10,001 different values, .* at most 10,000 classes"):
+        load_dataset(spec.data, 0)

@@ -9,7 +9,7 @@ import pytest
 from senn_cli.data import tabular
 from senn_cli.data.dataset import Source
 from senn_cli.errors import DataError
-from senn_cli.spec.data import CsvSpec
+from senn_cli.spec.tables import CsvSpec
 
 TABLE = """a,b,label
 1,2.5,cat
@@ -290,3 +290,50 @@ def test_classes_have_the_names_in_scikit_learns_first_line(tmp_path: Path) -> N
     source = load(path, target=None)
     assert source.classes == ("setosa", "virginica")
     assert source.train.y.tolist() == [1, 0, 1]
+
+
+def test_weights_are_a_column_that_is_not_learned_from(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "a,w,label\n1,0.5,x\n2,2,y\n3,0,x\n")
+    source = load(path, weights="w")
+    assert source.train.x.tolist() == [[1], [2], [3]]
+    assert source.train.weights is not None
+    assert (source.train.weights.dtype, source.train.weights.tolist()) == (np.float32, [0.5, 2, 0])
+    assert load(path, drop=["w"]).train.weights is None
+
+
+@pytest.mark.parametrize(
+    ("cell", "section", "message"),
+    [
+        ("-1", {}, "column 'w': a weight is negative: -1.0 in row 1"),
+        ("", {}, "values are missing: 1 in 'w' (the first at {}:3)"),
+        ("big", {}, "t.csv:3: column 'w' is not a number: 'big'"),
+        ("1", {"weights": "v"}, "has no column 'v', which data.weights names"),
+        ("1", {"weights": "label"}, "data.weights names 'label', which data.target names too"),
+        ("1", {"columns": ["a", "w"]}, "data.columns names 'w', which data.weights names too"),
+    ],
+)
+def test_faulty_weights(tmp_path: Path, cell: str, section: dict[str, Any], message: str) -> None:
+    path = write(tmp_path / "t.csv", f"a,w,label\n1,1,x\n2,{cell},y\n")
+    with pytest.raises(DataError) as caught:
+        load(path, **{"weights": "w", **section})
+    assert message.format(path) in caught.value.message
+
+
+def test_a_row_without_a_weight_is_left_out(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "a,w,label\n1,1,x\n2,,y\n3,2,y\n")
+    source = load(path, weights="w", missing="drop")
+    assert source.train.weights is not None
+    assert (source.train.ids.tolist(), source.train.weights.tolist()) == ([0, 2], [1, 2])
+
+
+def test_several_labels(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "a,red,old\n1,1,true\n2,0,false\n3,1.0,Yes\n")
+    source = load(path, target=["old", "red"], task="multilabel")
+    assert source.classes == ("old", "red")
+    assert source.train.y.dtype == np.uint8
+    assert source.train.y.tolist() == [[1, 1], [0, 0], [1, 1]]
+    with pytest.raises(DataError, match=r"u\.csv: a label holds \(1\) or does not \(0\).*stands 2"):
+        load(write(tmp_path / "u.csv", "a,red\n1,2\n"), target=["red"], task="multilabel")
+    with pytest.raises(DataError, match=r"names 2 columns; a classification has one") as caught:
+        load(path, target=["old", "red"])
+    assert "data.task: multilabel" in str(caught.value.hint)

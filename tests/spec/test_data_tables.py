@@ -6,7 +6,7 @@ import pytest
 
 from senn_cli.errors import SpecError
 from senn_cli.spec import parse_spec
-from senn_cli.spec.data import CsvSpec
+from senn_cli.spec.tables import CsvSpec
 
 
 def read(option: str) -> CsvSpec:

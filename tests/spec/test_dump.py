@@ -75,7 +75,7 @@ images = {
     "channels": st.sampled_from([1, 3]),
 }
 share = st.one_of(st.floats(0, 0.5, exclude_min=True), count)
-task = st.sampled_from(["classification", "regression"])
+task = st.sampled_from(["classification", "regression", "multilabel"])
 own = {**common, "task": task}
 test_part = st.one_of(
     st.builds(lambda x: {"test": x}, share), st.builds(lambda x: {"test_path": x}, file)
@@ -83,6 +83,14 @@ test_part = st.one_of(
 column = st.one_of(text, st.integers(1, 999))
 columns = st.one_of(column, st.lists(column, min_size=1, max_size=3, unique=True))
 some_columns = st.lists(column, max_size=3, unique=True)
+table = {
+    **own,
+    "weights": st.one_of(st.none(), column),
+    "columns": st.one_of(st.none(), some_columns),
+    "drop": some_columns,
+    "categories": st.one_of(st.just("auto"), some_columns),
+    "missing": st.sampled_from(["refuse", "drop", "mean", "median", "most_frequent"]),
+}
 data = st.one_of(
     section({"source": st.just("digits")}, {**common, "test": share}),
     section(
@@ -111,7 +119,10 @@ data = st.one_of(
     section({"source": st.just("folder"), "path": file}, {**images, "test": share}),
     st.builds(
         dict.__or__,
-        section({"source": st.just("npz"), "path": file}, {**own, "inputs": text}),
+        section(
+            {"source": st.just("npz"), "path": file},
+            {**own, "inputs": text, "weights": st.one_of(st.none(), text)},
+        ),
         test_part,
     ),
     st.builds(
@@ -119,16 +130,33 @@ data = st.one_of(
         section(
             {"source": st.just("csv"), "path": file, "target": columns},
             {
-                **own,
+                **table,
                 "delimiter": st.one_of(st.just("auto"), st.characters(exclude_categories=["Cs"])),
                 "header": st.one_of(st.sampled_from(["auto", "none"]), st.integers(1, 99)),
-                "columns": st.one_of(st.none(), some_columns),
-                "drop": some_columns,
-                "categories": st.one_of(st.just("auto"), some_columns),
-                "missing": st.sampled_from(["refuse", "drop", "mean", "median", "most_frequent"]),
             },
         ),
         test_part,
+    ),
+    st.builds(
+        dict.__or__,
+        section({"source": st.just("parquet"), "path": file, "target": columns}, table),
+        test_part,
+    ),
+    section({"source": st.just("sklearn"), "name": st.sampled_from(["iris", "diabetes"])}, table),
+    section(
+        {"source": st.just("sklearn"), "openml": text},
+        {**table, "test": share, "version": st.one_of(st.none(), few)},
+    ),
+    section(
+        {"source": st.just("huggingface"), "name": text},
+        {
+            **table,
+            "augment": augment,
+            "config": text,
+            "split": text,
+            "test_split": st.one_of(st.none(), text),
+            "validation_split": st.one_of(st.none(), text),
+        },
     ),
 )
 hidden = st.lists(st.integers(1, 500), max_size=4)

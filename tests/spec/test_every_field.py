@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 from pydantic import BaseModel
@@ -70,6 +72,10 @@ SHOWN = {
     "data.labels": "data/test_cifar.py::test_fine_and_coarse_labels",
     "data.classes": "data/test_tiny_imagenet.py::test_some_classes_and_some_images_of_each",
     "data.per_class": "data/test_tiny_imagenet.py::test_some_classes_and_some_images_of_each",
+    "data.openml": "data/test_sklearn_sets.py::test_a_set_of_openml",
+    "data.version": "data/test_sklearn_sets.py::test_a_version_is_asked_for",
+    "data.name": "data/test_huggingface.py::test_a_named_set_with_its_configuration",
+    "data.config": "data/test_huggingface.py::test_a_named_set_with_its_configuration",
 }
 """Fields that no object built from a spec shows, with the test that shows their effect."""
 
@@ -293,6 +299,13 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "r.csv").write_text("\n".join(["a,b,c", *(r.rpartition(",")[0] for r in rows)]) + "\n")
     images = rng.integers(0, 256, (60, 6, 5), dtype=np.uint8)
     np.savez(place / "i.npz", x=images, y=np.arange(60) % 3, other=images // 2, inputx=images)
+    lines = (place / "t.csv").read_text().splitlines()
+    header, cells = lines[0].split(","), [line.split(",") for line in lines[1:]]
+    numbers = [[None if c == "NA" else int(c) for c in row[:3]] for row in cells]
+    columns = dict(zip(header, [*zip(*numbers, strict=True), [r[3] for r in cells]], strict=True))
+    pq.write_table(
+        pa.table({name: list(values) for name, values in columns.items()}), place / "t.pq"
+    )
     np.savez(place / "n.npz", x=rng.normal(size=(60, 3)), y=rng.normal(size=60), z=np.ones(60))
     for label in ("cat", "dog"):
         (place / "f" / label).mkdir(parents=True)
@@ -310,14 +323,26 @@ SOURCES = {
     "regression": "{source: regression, train: 40, test: 20, noise: 0.1}",
     "csv": "{source: csv, path: t.csv, target: label, missing: mean}",
     "csv-numbers": "{source: csv, path: r.csv, target: c, task: regression, missing: drop}",
+    "parquet": "{source: parquet, path: t.pq, target: label, missing: mean}",
+    "parquet-numbers": "{source: parquet, path: t.pq, target: a, task: regression, missing: drop}",
+    "sklearn": "{source: sklearn, name: linnerud, target: Chins, task: regression}",
+    "sklearn-openml": "{source: sklearn, openml: cats, version: 3}",
+    "huggingface": "{source: huggingface, path: h, target: c, task: regression, missing: mean}",
+    "huggingface-name": "{source: huggingface, name: own/cats, config: small}",
     "npz-images": "{source: npz, path: i.npz, augment: [flip]}",
     "npz-numbers": "{source: npz, path: n.npz, task: regression}",
     "folder": "{source: folder, path: f, augment: [{kind: color, brightness: 0.2}]}",
 }
+FETCHED = ("sklearn-openml", "huggingface-name")
+"""What no test downloads: fields of theirs are in `SHOWN`, or those of the others."""
 
 
-@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("name", [name for name in SOURCES if name not in FETCHED])
 def test_every_field_of_a_source_changes_something(name: str, files: Path) -> None:
+    if name == "huggingface":
+        datasets = pytest.importorskip("datasets", reason="the package datasets is not installed")
+        whole = datasets.Dataset.from_parquet(str(files / "t.pq"), cache_dir=str(files / "cache"))
+        datasets.DatasetDict({"train": whole, "more": whole}).save_to_disk(str(files / "h"))
     text = f"data: {SOURCES[name]}\nnetwork: {NETWORKS['mlp']}\nexpansion: none\n"
     assert idle(text, ("data",), files) == []
 

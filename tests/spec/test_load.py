@@ -243,20 +243,20 @@ def test_wrong_values_name_what_was_found_and_expected(text: str, message: str) 
         (
             "data: {sorce: digits}\nnetwork: mlp",
             ["s.yaml:1: data has no source; it should be one of digits, moons, regression, mnist, "
-             "fashion_mnist, cifar10, cifar100, tiny_imagenet, folder, npz or csv (did you mean "
-             "source by sorce?)"],
+             "fashion_mnist, cifar10, cifar100, tiny_imagenet, folder, npz, csv, parquet, sklearn "
+             "or huggingface (did you mean source by sorce?)"],
         ),
         (
             "data: {source: digit}\nnetwork: mlp",
             ["s.yaml:1: data.source should be one of digits, moons, regression, mnist, "
-             'fashion_mnist, cifar10, cifar100, tiny_imagenet, folder, npz or csv, found the text '
-             '"digit"; did you mean digits?'],
+             'fashion_mnist, cifar10, cifar100, tiny_imagenet, folder, npz, csv, parquet, sklearn '
+             'or huggingface, found the text "digit"; did you mean digits?'],
         ),
         (
             "data: digitz\nnetwork: {kind: mpl}",
             ["s.yaml:1: data.source should be one of digits, moons, regression, mnist, "
-             'fashion_mnist, cifar10, cifar100, tiny_imagenet, folder, npz or csv, found the text '
-             '"digitz"; did you mean digits?',
+             'fashion_mnist, cifar10, cifar100, tiny_imagenet, folder, npz, csv, parquet, sklearn '
+             'or huggingface, found the text "digitz"; did you mean digits?',
              's.yaml:2: network.kind should be one of mlp or densenet, found the text "mpl"; did '
              'you mean mlp?'],
         ),

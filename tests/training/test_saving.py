@@ -205,8 +205,10 @@ def test_the_data_s_checksum() -> None:
     part = dataset.train
     x, y, ids = part.x.copy(), part.y.copy(), part.ids[::-1]
     x[3, 1] += 1e-3
+    weights = np.ones(len(part), np.float32)
     y[0] = 1 - y[0]
-    for changed in (replace(part, x=x), replace(part, y=y), replace(part, ids=ids)):
+    changes = ({"x": x}, {"y": y}, {"ids": ids}, {"weights": weights})
+    for changed in (replace(part, **change) for change in changes):
         assert data_digest(replace(dataset, train=changed)) != digest
     assert data_digest(replace(dataset, validation=None)) != digest
     assert data_digest(replace(dataset, test=part)) != digest

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from senn_cli.errors import UsageError
-from senn_cli.use.extras import require
+from senn_cli.extras import require
 
 
 def test_a_module_that_is_there() -> None:
