@@ -1,8 +1,9 @@
 """Examples to look at, with what a network answers: chosen from a part of the data, as plain JSON.
 
-Of a classification the mistakes that it is surest of, and right answers from all over the part; of
-a regression the nearest and the furthest predictions, and predicted against true targets. Images
-are pixels of 8 bits, other examples are rows of named numbers and words.
+Of a classification the mistakes that it is surest of, of several labels those with most
+mistakes, and right answers from all over the part; of a regression the nearest and the furthest predictions, and
+predicted against true targets. Images are pixels of 8 bits, other examples are rows of named
+numbers and words.
 """
 
 from __future__ import annotations
@@ -29,8 +30,6 @@ SIDE = 64
 COLUMNS = 12
 """Columns of a row that are shown."""
 
-_TASKS: tuple[str, ...] = ("classification", "regression")
-
 
 def shown(how: Preprocessing, outputs: Array, part: Part, targets: Sequence[str]) -> dict[str, Any]:
     """What to show of a part.
@@ -46,14 +45,14 @@ def shown(how: Preprocessing, outputs: Array, part: Part, targets: Sequence[str]
       are, and lists of examples: `wrong` and `right`, or `furthest` and `nearest` with `points`
       (`true` and `predicted`, a list a target). An example has `id` (its row in the source), `true`
       and `predicted` (a class's name, or a list of numbers), of a classification `confidence`, and
-      `size` (height, width, channels) with `pixels` (base64 of rows of bytes) or `values`. Of a
-      task that this does not know nothing.
+      `size` (height, width, channels) with `pixels` (base64 of rows of bytes) or `values`. Where
+      several labels may hold, an answer is all their names, and right where all are.
     """
-    if how.task not in _TASKS:
-        return {}
     answers = how.answers(outputs)
     if how.task == "classification":
         picked, told = _classified(how, answers, part)
+    elif how.task == "multilabel":
+        picked, told = _labelled(how, answers, part)
     else:
         picked, told = _regressed(how, outputs, answers, part)
     rows = np.concatenate([np.asarray(places, int) for places in picked.values()])
@@ -64,7 +63,7 @@ def shown(how: Preprocessing, outputs: Array, part: Part, targets: Sequence[str]
         ]
         for name, places in picked.items()
     }
-    points = {} if how.task == "classification" else {"points": _points(answers, part, targets)}
+    points = {"points": _points(answers, part, targets)} if how.task == "regression" else {}
     return {"columns": seen.columns, "more": seen.more} | lists | points
 
 
@@ -81,6 +80,21 @@ def _classified(how: Preprocessing, answers: Array, part: Part) -> tuple[dict[st
         }
 
     return {"wrong": surest, "right": _evenly(right, EXAMPLES)}, told
+
+
+def _labelled(how: Preprocessing, answers: Array, part: Part) -> tuple[dict[str, Array], Any]:
+    said, holds = answers > 0.5, part.y > 0
+    faults = (said != holds).sum(axis=1)
+    wrong, right = np.flatnonzero(faults), np.flatnonzero(faults == 0)
+    most = wrong[np.argsort(-faults[wrong], kind="stable")][:EXAMPLES]
+
+    def names(found: Array) -> str:
+        return ", ".join(how.classes[k] for k in np.flatnonzero(found)) or "none"
+
+    def told(place: int) -> dict[str, Any]:
+        return {"true": names(holds[place]), "predicted": names(said[place]), "confidence": None}
+
+    return {"wrong": most, "right": _evenly(right, EXAMPLES)}, told
 
 
 def _regressed(

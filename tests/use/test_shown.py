@@ -13,7 +13,7 @@ from senn_cli.use.shown import COLUMNS, EXAMPLES, POINTS, SIDE, shown
 
 
 def how_of(x: Any, task: Any, k: int, **more: Any) -> Preprocessing:
-    classes = tuple("abc"[:k]) if task == "classification" else ()
+    classes = () if task == "regression" else tuple("abc"[:k])
     one = np.ones(k if task == "regression" else 1, np.float32)
     ones = np.ones(1, np.float32)
     shape, dtype = tuple(x.shape[1:]), str(x.dtype)
@@ -50,6 +50,18 @@ def test_right_answers_are_from_all_over_the_part() -> None:
     ids = [one["id"] for one in found["right"]]
     assert (len(ids), ids[0], ids[-1], found["wrong"]) == (EXAMPLES, 0, n - 1, [])
     assert np.ptp(np.diff(ids)) <= 1
+
+
+def test_of_several_labels_those_with_most_mistakes_come_first() -> None:
+    x = np.zeros((4, 1), np.float32)
+    y = np.array([[1, 0, 0], [0, 0, 0], [1, 1, 1], [0, 1, 1]], np.uint8)
+    said = np.array([[1, 0, 1], [0, 0, 0], [0, 0, 0], [0, 1, 1]])
+    part = Part(x, y, np.arange(4))
+    found = shown(how_of(x, "multilabel", 3), np.where(said, 2.0, -2.0), part, ())
+    wrong = [(one["id"], one["true"], one["predicted"]) for one in found["wrong"]]
+    assert wrong == [(2, "a, b, c", "none"), (0, "a", "a, c")]
+    right = [(one["id"], one["true"], one["predicted"]) for one in found["right"]]
+    assert right == [(1, "none", "none"), (3, "b, c", "b, c")]
 
 
 @pytest.mark.parametrize("channels", [None, 1, 3])

@@ -24,7 +24,8 @@ MOST_CLASSES = 40
 MISTAKES = 30
 """Most frequent mistakes that are listed."""
 
-_MEASURES = ("loss", "accuracy", "top5_accuracy", "mse", "rmse", "mae")
+_MEASURES = ("loss", "accuracy", "exact", "f1", "top5_accuracy", "mse", "rmse", "mae")
+_OF_LABEL = ("accuracy", "precision", "recall", "f1", "support")
 
 
 def evaluation(record: Record) -> dict[str, Any]:
@@ -32,7 +33,8 @@ def evaluation(record: Record) -> dict[str, Any]:
 
     `found` has `split`, `examples`, `measures` (by name, those that there are), `old` (whether the
     run has gone on since), `classes` and `confusion` (of up to `MOST_CLASSES`), `mistakes`
-    (`[true, predicted, count]`, of more), `calibration` (`error` and columns of its `bins`), and
+    (`[true, predicted, count]`, of more), `labels` (where several may hold: the name and
+    `_OF_LABEL` of each), `calibration` (`error` and columns of its `bins`), and
     `shown` as the file has it. Of a step before the end nothing is shown.
 
     Raises:
@@ -70,6 +72,10 @@ def _told(value: dict[str, Any]) -> dict[str, Any]:
         "classes": classes,
         "confusion": None,
         "mistakes": [],
+        "labels": [
+            [str(one["name"]), *(short(one[key]) for key in _OF_LABEL)]
+            for one in value.get("labels", ())
+        ],
         "calibration": None,
         "shown": _shown(value["shown"]),
     }

@@ -171,6 +171,22 @@ def test_predictions_of_several_targets(browser: Browser, tmp_path: Path, width:
     assert_quiet(browser)
 
 
+def test_every_label_has_its_figures(browser: Browser, tmp_path: Path) -> None:
+    figures = {"accuracy": 0.75, "precision": None, "recall": 0.5, "f1": 0.25, "support": 1234}
+    row = example(1, "<b>, sun", "none", confidence=None, values=[0.5])
+    value = {
+        "step": 50, "split": "test", "task": "multilabel", "examples": 20, "loss": 0.5,
+        "accuracy": 0.75, "exact": 0.125, "f1": None, "labels": [{"name": "<b>"} | figures],
+        "shown": {"columns": ["a"], "more": 0, "wrong": [row], "right": []},
+    }  # fmt: skip
+    opened(browser, tmp_path, kept(grown_run(tmp_path / "r"), value))
+    text = browser.run("return document.querySelector('#evaluation').innerText")
+    assert "accuracy 75.00%, all labels right 12.50%, loss 0.5." in text
+    assert "<b>\t75.00%\t–\t50.00%\t25.00%\t1,234" in text
+    assert "1\t<b>, sun\tnone\t0.5" in text
+    assert_quiet(browser)
+
+
 def test_without_an_evaluation_the_page_says_how_to_make_one(
     browser: Browser, tmp_path: Path
 ) -> None:
