@@ -1,8 +1,8 @@
 """Examples to look at, with what a network answers: chosen from a part of the data, as plain JSON.
 
-Of a classification the mistakes that it is surest of, of several labels those with most
-mistakes, and right answers from all over the part; of a regression the nearest and the furthest predictions, and
-predicted against true targets. Images are pixels of 8 bits, other examples are rows of named
+Of a classification the mistakes that it is surest of, of several labels those with most mistakes,
+and right answers from all over the part; of a regression the nearest and the furthest predictions,
+and predicted against true targets. Images are pixels of 8 bits, other examples are rows of named
 numbers and words.
 """
 
