@@ -11,14 +11,7 @@ function calibrationChart(found) {
     curve(frame, points, "var(--c0)", 0);
     points.forEach(([a, b], k) => frame.root.append(svg("path", { "data-bin": k, d: MARKS.circle(tenth(a), tenth(b), tenth(2 + 6 * Math.sqrt(bins.count[k] / most))), style: "fill:var(--c0);fill-opacity:0.75;stroke:var(--paper)" })));
     hover(frame, points.length,
-      (px, py) => {
-        let chosen = -1, closest = 24 * 24;
-        points.forEach(([a, b], k) => {
-          const away = (a - px) ** 2 + (b - py) ** 2;
-          if (away < closest) [chosen, closest] = [k, away];
-        });
-        return chosen;
-      },
+      nearby(points, 24),
       (k) => ({
         x: points[k][0], y: points[k][1], ring: true,
         lines: [

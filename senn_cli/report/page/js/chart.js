@@ -58,6 +58,18 @@ function stepText(run, step) {
   return `step ${whole(step)}${epoch}`;
 }
 
+// Finds the place of the point that is nearest to the pointer; -1 where none is within the radius.
+function nearby(points, radius) {
+  return (px, py) => {
+    let found = -1, closest = radius * radius;
+    points.forEach(([a, b], k) => {
+      const away = (a - px) ** 2 + (b - py) ** 2;
+      if (away < closest) [found, closest] = [k, away];
+    });
+    return found;
+  };
+}
+
 // Pointer, touch and arrow keys over a chart.
 // `find(x, y)` gives the place of what is there, or -1; `tell(place)` gives {x, y, lines}.
 function hover(frame, total, find, tell) {

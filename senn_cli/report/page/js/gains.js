@@ -30,14 +30,7 @@ function gainsChart(run, off) {
     }
     if (!off.has("round")) frame.root.append(svg("path", { d: signs("circle", points, 4.5), style: "fill:var(--c0);fill-opacity:0.85;stroke:var(--paper)" }));
     hover(frame, points.length,
-      (px, py) => {
-        let found = -1, closest = 24 * 24;
-        points.forEach(([a, b], k) => {
-          const away = (a - px) ** 2 + (b - py) ** 2;
-          if (away < closest) [found, closest] = [k, away];
-        });
-        return found;
-      },
+      nearby(points, 24),
       (k) => ({
         x: points[k][0], y: points[k][1], ring: true,
         lines: [

@@ -12,14 +12,7 @@ function predictionChart(points, k) {
     const places = own.map((value, n) => [frame.px(value), frame.py(said[n])]);
     frame.root.append(svg("path", { class: "predictions", d: signs("circle", places, 3), style: "fill:var(--c0);fill-opacity:0.55" }));
     hover(frame, places.length,
-      (px, py) => {
-        let chosen = -1, closest = 18 * 18;
-        places.forEach(([a, b], n) => {
-          const away = (a - px) ** 2 + (b - py) ** 2;
-          if (away < closest) [chosen, closest] = [n, away];
-        });
-        return chosen;
-      },
+      nearby(places, 18),
       (n) => ({ x: places[n][0], y: places[n][1], ring: true, lines: [[`true ${number(own[n], 4)}`], [`predicted ${number(said[n], 4)}`]] }));
     return frame.root;
   });

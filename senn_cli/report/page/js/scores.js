@@ -66,16 +66,8 @@ function scoresChart(run, off) {
       const path = taus.map(([step, tau], k) => (k ? `H${tenth(frame.px(unitOf(run, step)))}V` : `M${frame.left} `) + tenth(frame.py(Math.min(high * 1.4, Math.max(low / 1.4, tau)))));
       frame.root.append(svg("path", { class: "tau", d: `${path.join("")}H${frame.right}` }));
     }
-    const radius = 18;
     hover(frame, shown.length,
-      (px, py) => {
-        let found = -1, closest = radius * radius;
-        shown.forEach((k, place) => {
-          const away = (places[k][0] - px) ** 2 + (places[k][1] - py) ** 2;
-          if (away < closest) [found, closest] = [place, away];
-        });
-        return found;
-      },
+      nearby(shown.map((k) => places[k]), 18),
       (place) => {
         const k = shown[place];
         const tau = scores.tau[lastUpTo(scores.tau.map(([step]) => step), scores.step[k])];
