@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from senn_cli.data.asked import examples_of
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.data.targets import as_uint8
 from senn_cli.errors import MISFORMED, RunError
@@ -49,20 +51,25 @@ class Model:
 
         Args:
           x: examples as the data set has them (pixels, not scaled inputs), or flattened ones; of
-            any type whose numbers are such examples. Of a table the numbers that
-            `preprocessing.encoding.inputs` names: `city=Rome` is 1 or 0, NaN a missing value.
+            any type whose numbers are such examples, tensors and sparse matrices, too. Of a table
+            a data frame or a mapping of columns, which are found by name, an array of its columns
+            with texts, or the numbers that `preprocessing.encoding.inputs` names: `city=Rome` is 1
+            or 0, NaN a missing value. Columns that are not used, and categories that are not known,
+            are warned of.
 
         Raises:
           ValueError: examples of another shape.
-          DataError: for 8-bit examples numbers that are not whole or not from 0 to 255.
+          DataError: columns that are missing; for 8-bit examples numbers that are not whole or not
+            from 0 to 255.
         """
+        x = self._examples(x)
         if self.preprocessing.dtype == "uint8":
-            x = as_uint8(np.asarray(x), "x")
+            x = as_uint8(x, "x")
         return self.preprocessing.answers(self.outputs(x))
 
     def outputs(self, x: Any) -> np.ndarray:
         """The network's raw outputs `(N, m)`: logits, or scaled predictions."""
-        x = np.asarray(x)
+        x = self._examples(x)
         size = min(BLOCK, kind_of(self.architecture).block)
         parts = []
         # Scaled a block at a time: a large image set would not fit into memory as float32.
@@ -76,6 +83,13 @@ class Model:
             self.preprocessing.inputs(x)  # the shape is checked all the same
             return np.zeros((0, self.architecture.outputs), np.float32)
         return np.concatenate(parts)
+
+    def _examples(self, x: Any) -> np.ndarray:
+        """Examples as an array, of whatever `__call__` takes."""
+        found, notes = examples_of(x, self.preprocessing)
+        for note in notes:
+            warnings.warn(note, stacklevel=3)
+        return found
 
     def network(self, params: Any, inputs: jax.Array) -> jax.Array:
         """Raw outputs `(N, m)` of network inputs `(N, inputs)`, for JAX to trace.

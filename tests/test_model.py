@@ -112,7 +112,7 @@ def test_predictions_are_in_the_units_of_the_targets(line: Run) -> None:
 
 def test_preprocessing_survives_its_file_bit_for_bit(line: Run) -> None:
     stored = json.loads((line.path / "preprocessing.json").read_text())
-    assert stored["format"] == 2
+    assert stored["format"] == 3
     found = Preprocessing.from_json(stored)
     again = Preprocessing.from_json(json.loads(json.dumps(found.to_json())))
     for name in ("shift", "scale", "target_shift", "target_scale"):
@@ -129,8 +129,8 @@ def test_preprocessing_of_an_older_senn_is_read_and_of_a_newer_one_refused(digit
     found = Preprocessing.from_json(old)
     assert found.encoding is None
     assert found.shift.dtype == np.float32
-    with pytest.raises(ValueError, match="format 3 is not known"):
-        Preprocessing.from_json(stored | {"format": 3})
+    with pytest.raises(ValueError, match="format 4 is not known"):
+        Preprocessing.from_json(stored | {"format": 4})
 
 
 def test_preprocessing_of_another_run_is_refused(digits: Run, line: Run, tmp_path: Path) -> None:

@@ -49,8 +49,8 @@ def predict(
     """Use a trained network on new inputs: a CSV row for every example.
 
     Inputs are as the run's data were (pixels, not scaled ones) and are prepared as these. The
-    columns of a table are found by the names that the run's own table had; its targets may be left
-    out, and other columns are ignored.
+    columns of a table are found by the names that the run's own table had, in any order; its
+    targets may be left out, and other columns are noted and not used.
     """
     from senn_cli.cli import console
     from senn_cli.engine.device import choose_device

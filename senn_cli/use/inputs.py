@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from senn_cli.data.asked import examples_of
 from senn_cli.data.dataset import Array
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.errors import DataError, UsageError
@@ -80,6 +81,8 @@ def _arrays(path: Path, how: Preprocessing, data: DataSpec, array: str | None) -
     if name is None and isinstance(data, NpzSpec):
         name = data.inputs
     values, what = read_array(path, name)
+    if values.dtype.kind in "SU":  # columns of a table, with texts
+        values, _ = examples_of(values, how, what)
     return as_examples(values, how, what)
 
 

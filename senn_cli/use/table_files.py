@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from senn_cli.data.again import rows_of
+from senn_cli.data.asked import columns_alone
 from senn_cli.data.dataset import Array
 from senn_cli.data.encoding import Column, Encoding
 from senn_cli.data.preprocessing import Preprocessing
@@ -15,11 +16,6 @@ from senn_cli.errors import DataError
 from senn_cli.spec import DataSpec
 from senn_cli.spec.tables import CsvSpec, TableSpec
 from senn_cli.words import plural
-
-
-def columns_alone(count: int) -> Encoding:
-    """The encoding of a run whose examples are no rows of a table: numbers in their order."""
-    return Encoding(tuple(Column(f"x{number}") for number in range(1, count + 1)), named=False)
 
 
 def target_names(data: DataSpec, how: Preprocessing | None = None) -> tuple[str, ...] | None:

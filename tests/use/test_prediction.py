@@ -205,3 +205,34 @@ def test_an_answer_that_is_not_finite(tmp_path: Path) -> None:
 def test_no_examples_give_a_header_alone(kinds: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.zeros((0, 2)))
     assert as_csv(predict_files(kinds, [tmp_path / "x.npy"])) == "input,row,class,probability\n"
+
+
+def test_a_model_takes_frames_as_files_are_taken(kinds: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.read_csv(kinds.parent / "table.csv")
+    model = senn_cli.load(kinds)
+    expected = predict_files(kinds, [kinds.parent / "table.csv"]).answers
+    np.testing.assert_array_equal(model(frame[["b", "kind", "a"]]), expected)
+    np.testing.assert_allclose(model(frame.iloc[[3]]), expected[3:4], rtol=1e-5)
+    frame["id"] = 7
+    with pytest.warns(UserWarning, match="columns that the run does not use: 'id'"):
+        model(frame)
+
+
+def test_a_model_takes_images_in_any_wrapping(images: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    x = np.random.default_rng(0).integers(0, 256, (4, 6, 6))
+    model = senn_cli.load(images)
+    expected = model(x.astype(np.uint8))
+    for given in (x, x.reshape(4, 36), x.tolist(), pandas.DataFrame(x.reshape(4, 36))):
+        np.testing.assert_array_equal(model(given), expected)
+
+
+def test_arrays_of_texts_are_columns(tmp_path: Path) -> None:
+    lines = [f"{n % 7},{('Rome', 'Oslo')[n % 2]},{'xy'[n % 2]}" for n in range(60)]
+    (tmp_path / "table.csv").write_text("\n".join(["age,city,kind", *lines]))
+    run = made_run(tmp_path / "run", CLASSES)
+    np.save(tmp_path / "new.npy", np.array([["3", "Rome"], ["5", "Oslo"]]))
+    (tmp_path / "new.csv").write_text("city,age\nRome,3\nOslo,5\n")
+    expected = predict_files(run, [tmp_path / "new.csv"]).answers
+    np.testing.assert_array_equal(predict_files(run, [tmp_path / "new.npy"]).answers, expected)

@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from senn_cli.data.asked import columns_alone
 from senn_cli.data.encoding import Column, Encoding
 from senn_cli.errors import DataError
-from senn_cli.use.table_files import columns_alone, read_rows
+from senn_cli.use.table_files import read_rows
 
 AB = Encoding((Column("a"), Column("b")), ("kind",))
 MIXED = Encoding((Column("city", ("oslo", "rome")), Column("a")), ("y",), fill=(0, 1, 2.5))
