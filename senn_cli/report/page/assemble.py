@@ -34,6 +34,7 @@ SCRIPTS = (
     "head",
     "growth",
     "moments",
+    "layout",
     "network",
     "curves",
     "scores",

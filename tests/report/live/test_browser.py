@@ -91,6 +91,23 @@ def test_what_a_reader_has_chosen_stays(browser: Browser, live: tuple[Path, Serv
     assert browser.run("return document.querySelectorAll(arguments[0]).length", pressed) == 1
 
 
+def test_the_slider_stays_where_it_was_put(browser: Browser, live: tuple[Path, Server]) -> None:
+    run, server = live
+    opened(browser, server)
+    slider = "document.querySelector('.replay input')"
+    width = "return document.querySelector('.network [data-feature=\"layer 0\"]').dataset.width"
+    assert browser.run(width) == "4"
+    append(run / "history.jsonl", added(30, [5], 0, 0.125))
+    wait_until(lambda: browser.run(width) == "5")  # at the end it follows
+    browser.run(f"{slider}.value = 1; {slider}.dispatchEvent(new Event('input')); {slider}.focus()")
+    assert browser.run(width) == "3"
+    append(run / "history.jsonl", added(40, [6], 0, 0.125))
+    wait_until(lambda: browser.run(f"return {slider}.max") == "4")
+    assert browser.run(width) == "3"
+    assert browser.run(f"return document.activeElement === {slider}") is True
+    assert browser.messages() == []
+
+
 def test_a_reader_of_a_chart_is_not_disturbed(browser: Browser, live: tuple[Path, Server]) -> None:
     run, server = live
     opened(browser, server)

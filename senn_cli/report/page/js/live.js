@@ -4,7 +4,7 @@ const told = el("p", { class: "live", role: "status" });
 document.body.prepend(told);
 
 function say(text, fault) {
-  told.textContent = text;
+  if (told.textContent !== text) told.textContent = text; // or it is read out again
   told.classList.toggle("fault", Boolean(fault));
 }
 
