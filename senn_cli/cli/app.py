@@ -16,6 +16,7 @@ from senn_cli.cli import (
     demo,
     doctor,
     evaluate,
+    explain,
     export,
     import_,
     inspect,
@@ -124,6 +125,7 @@ for _name, _verb in (
     ("import", import_.import_),
     ("new", new.new),
     ("validate", validate.validate),
+    ("explain", explain.explain),
     ("schema", schema.schema),
     ("doctor", doctor.doctor),
 ):

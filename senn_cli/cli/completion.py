@@ -35,3 +35,15 @@ def data_sets(incomplete: str) -> list[str]:
     from senn_cli.data.fetch import fetchable
 
     return [name for name in fetchable() if name.startswith(incomplete)]
+
+
+def options(incomplete: str) -> list[tuple[str, str]]:
+    """Options of specs by their dotted names, one level at a time, each with what it is."""
+    from senn_cli.spec.explain import entries
+
+    level = incomplete.count(".")
+    return [
+        (name, entry.forms[0].meaning)
+        for name, entry in entries().items()
+        if name.startswith(incomplete) and name.count(".") == level
+    ]

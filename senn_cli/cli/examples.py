@@ -8,6 +8,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("senn new own-csv -o mine.yaml", "a spec for a table of your own"),
         ("senn train mine.yaml", "trains it; then inspect, report, evaluate or export"),
     ),
+    "explain": (
+        ("senn explain", "the sections of a spec"),
+        ("senn explain expansion.threshold", "one option: what it is, takes and trades"),
+        ("senn explain optimizer --kind adam", "the options of one member of a section"),
+    ),
     "demo": (
         ("senn demo", "a network grows on handwritten digits; nothing is downloaded"),
         ("senn demo --seed 1 --run-dir runs/demo", "another split, into a folder of that name"),

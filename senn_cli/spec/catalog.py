@@ -54,7 +54,7 @@ def _found(networks: Any) -> tuple[Place, ...]:
 
 def _places(model: type[BaseModel], path: tuple[str, ...], within: tuple[str, str]) -> list[Place]:
     if len(path) == 1 and path[0] in UNIONS:
-        within = _variant(model, path[0])
+        within = choice_of(model, path[0])
     found = [Place(path, *within, tuple(model.model_fields))]
     for name, field in model.model_fields.items():
         for inner in models_in(field.annotation, deep=False):
@@ -62,7 +62,7 @@ def _places(model: type[BaseModel], path: tuple[str, ...], within: tuple[str, st
     return found
 
 
-def _variant(model: type[BaseModel], section: str) -> tuple[str, str]:
+def choice_of(model: type[BaseModel], section: str) -> tuple[str, str]:
     """The key and the value of it that make a section this model."""
     key = DISCRIMINATORS.get(section)
     if key is None:

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from senn_cli.spec.catalog import models_in
 from senn_cli.spec.spec import Spec
+from senn_cli.spec.trades import NOTES
 from senn_cli.spec.under import Under, conditions
 
 _Json = dict[str, Any]
@@ -17,6 +18,12 @@ _Json = dict[str, Any]
 def json_schema() -> _Json:
     """The JSON schema (draft 2020-12) of spec files, short forms included."""
     schema = Spec.model_json_schema()
+    for name, model in _named(Spec, ()):
+        if note := NOTES.get(name):
+            part = schema if model is Spec else schema["$defs"][model.__name__]
+            shown = part["properties"][name.rpartition(".")[2]]
+            if not shown["description"].endswith(note.trade):
+                shown["description"] += f" {note.trade}"
     for model in models_in(Spec):
         if rules := list(_within(model)):
             schema["$defs"][model.__name__]["allOf"] = rules
@@ -26,6 +33,14 @@ def json_schema() -> _Json:
         "allOf": list(_across(Spec, ())),
         "title": "senn spec",
     }
+
+
+def _named(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[tuple[str, type[BaseModel]]]:
+    """Every option by its dotted name, and the model that it is a field of."""
+    for name, field in model.model_fields.items():
+        yield ".".join((*path, name)), model
+        for inner in models_in(field.annotation, deep=False):
+            yield from _named(inner, (*path, name))
 
 
 def _within(model: type[BaseModel]) -> Iterator[_Json]:
