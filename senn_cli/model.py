@@ -161,9 +161,10 @@ def mismatch(architecture: Architecture, preprocessing: Preprocessing) -> str | 
             f"an example has {plural(size, 'number')}, the network "
             f"{plural(architecture.inputs, 'input')}"
         )
-    if preprocessing.task == "classification":
+    if preprocessing.task != "regression":
         count = len(preprocessing.classes)
-        what = plural(count, "class", "classes")
+        labels = preprocessing.task == "multilabel"
+        what = plural(count, "label") if labels else plural(count, "class", "classes")
     else:
         count = len(preprocessing.target_shift)
         what = plural(count, "target")

@@ -19,8 +19,8 @@ def predict(
         list[Path],
         typer.Argument(
             metavar="INPUT",
-            help="Files and folders: .npz, .npy, tables (.csv, .tsv, .txt, .data, .gz), images "
-            "(.png, .jpg), folders of images.",
+            help="Files and folders: .npz, .npy, tables (.csv, .tsv, .txt, .data, .gz, .parquet), "
+            "images (.png, .jpg), folders of images.",
         ),
     ],
     output: Annotated[

@@ -14,7 +14,7 @@ from senn_cli.extras import require
 from senn_cli.given import looks_like, require_file
 from senn_cli.words import plural
 
-_SUFFIXES = (".parquet", ".pq", ".parq")
+SUFFIXES = (".parquet", ".pq", ".parq")
 
 
 def read_parquet(path: Path) -> Table:
@@ -48,12 +48,12 @@ def _files(path: Path) -> list[Path]:
             raise DataError(f"{path} cannot be read: No such file or directory")
         require_file(path)
         return [path]
-    inside = sorted(file for file in path.rglob("*") if file.suffix.lower() in _SUFFIXES)
+    inside = sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES)
     # Writers of many files leave marks of their own that begin so.
     files = [f for f in inside if not any(p[0] in "._" for p in f.relative_to(path).parts)]
     if not files:
         raise DataError(
-            f"{path} holds no Parquet files", hint=f"their names end with {' or '.join(_SUFFIXES)}"
+            f"{path} holds no Parquet files", hint=f"their names end with {' or '.join(SUFFIXES)}"
         )
     parted = [file for file in files if "=" in str(file.relative_to(path).parent)]
     if parted:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from senn_cli.data.asked import examples_of
 from senn_cli.data.dataset import Array
+from senn_cli.data.parquet import SUFFIXES as PARQUET
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.errors import DataError, UsageError
 from senn_cli.spec import DataSpec
@@ -46,7 +47,7 @@ def read_inputs(
 
     Args:
       paths: `.npz`, `.npy`, tables (`.csv`, `.tsv`, `.txt`, `.data`, or one of these compressed,
-        `.gz`), image files, or folders of images.
+        `.gz`; `.parquet`), image files, or folders of images.
       how: the run's preprocessing.
       data: the run's `data` section.
       array: the name of the array in archives; None for that of the run, or the only one.
@@ -111,4 +112,4 @@ def _images(path: Path, how: Preprocessing, data: DataSpec) -> Iterator[Given]:
 
 
 _ARRAYS = (".npz", ".npy")
-_TABLES = (".csv", ".tsv", ".txt", ".data", ".gz")
+_TABLES = (".csv", ".tsv", ".txt", ".data", ".gz", *PARQUET)

@@ -10,6 +10,8 @@ from senn_cli.data.again import rows_of
 from senn_cli.data.asked import columns_alone
 from senn_cli.data.dataset import Array
 from senn_cli.data.encoding import Column, Encoding
+from senn_cli.data.parquet import SUFFIXES as PARQUET
+from senn_cli.data.parquet import read_parquet
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.data.text_table import read_table
 from senn_cli.errors import DataError
@@ -67,9 +69,11 @@ def read_rows(
     """The rows of a file as the run's examples are, see `senn_cli.data.again.rows_of`.
 
     Args:
-      path: the table.
+      path: the table, a text or a Parquet file.
       known: the run's encoding.
       delimiter, header: see `senn_cli.data.text_table.read_table`.
     """
+    if path.suffix.lower() in PARQUET:
+        return rows_of(read_parquet(path), known)
     table = read_table(path, delimiter, header, known.names if known.named else None)
     return rows_of(table, known)

@@ -18,6 +18,7 @@ from senn_cli.errors import RunError, UsageError
 from senn_cli.model import Model, load_model
 from senn_cli.nets.densenet_architecture import DenseArchitecture
 from senn_cli.use import exports, standalone
+from senn_cli.use.about import describe
 from senn_cli.use.exports import FORMATS, allowed, compare, export_model, place
 from tests.use.made import KINDS, forward, forward_densenet, made_run
 
@@ -389,3 +390,63 @@ def test_a_companion_file_has_the_name_of_its_program(
 ) -> None:
     made = export_model(models["tanh"], "a", "stablehlo", tmp_path / "mine.stablehlo")
     assert [path.name for path in made.files] == ["mine.stablehlo", "mine.json"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("link", ["logistic", "log"])
+def test_answers_through_other_links(
+    models: Mapping[str, Model], tmp_path: Path, link: str, kind: str
+) -> None:
+    base = models["tanh" if link == "logistic" else "linear values"]
+    how = base.preprocessing
+    how = replace(how, task="multilabel") if link == "logistic" else replace(how, counts=True)
+    model = Model(base.architecture, base.params, how)
+    made = export_model(model, "a", kind, tmp_path)
+    _, answers = FORMATS[kind].load(made.files[0])(sample(model, 50)[1])
+    exact = exactly(model, "tanh", sample(model, 50)[0])
+    expected = np.exp(exact) / how.target_scale + how.target_shift
+    expected = expected if link == "log" else 1 / (1 + np.exp(-exact))
+    np.testing.assert_allclose(answers, expected, rtol=2e-5, atol=1e-6)
+
+
+def test_exports_of_an_older_senn_take_flattened_examples(
+    models: Mapping[str, Model], tmp_path: Path
+) -> None:
+    """Format 2: float32 of the shape (b, inputs), whatever the data's type."""
+    import jax
+    import onnx
+    from jax import export
+
+    model = models["linear"]
+    how, helper = model.preprocessing, onnx.helper
+    about = json.dumps(describe(model, "old", ()) | {"format": 2})
+    scale, shift = float(how.scale.item()), float(how.shift.item())
+    kernel = model.params["map_0"]["kernel"] * np.float32(scale)
+    bias = model.params["map_0"]["bias"] - np.float32(shift) * kernel.sum(axis=0)
+
+    def value(name: str, width: int) -> Any:
+        return helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["b", width])
+
+    nodes = [
+        helper.make_node("Gemm", ["examples", "w", "v"], ["logits"]),
+        helper.make_node("Softmax", ["logits"], ["probabilities"], axis=1),
+    ]
+    constants = [onnx.numpy_helper.from_array(a, n) for n, a in (("w", kernel), ("v", bias))]
+    results = [value("logits", 10), value("probabilities", 10)]
+    graph = helper.make_graph(nodes, "network", [value("examples", 64)], results, constants)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    helper.set_model_props(made, {"senn": about})
+    (tmp_path / "old.onnx").write_bytes(made.SerializeToString())
+
+    def program(x: jax.Array) -> dict[str, jax.Array]:
+        logits = x @ kernel + bias
+        return {"logits": logits, "probabilities": jax.nn.softmax(logits)}
+
+    shape = jax.ShapeDtypeStruct((*export.symbolic_shape("b"), 64), np.float32)
+    (tmp_path / "old.stablehlo").write_bytes(export.export(jax.jit(program))(shape).serialize())
+    (tmp_path / "old.json").write_text(about)
+    x = sample(model, 20)[1]
+    for kind in ("onnx", "stablehlo"):
+        outputs, answers = FORMATS[kind].load(tmp_path / f"old.{kind}")(x)
+        np.testing.assert_allclose(outputs, model.outputs(x), rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(answers, model(x), rtol=1e-4, atol=1e-5)

@@ -236,3 +236,20 @@ def test_arrays_of_texts_are_columns(tmp_path: Path) -> None:
     (tmp_path / "new.csv").write_text("city,age\nRome,3\nOslo,5\n")
     expected = predict_files(run, [tmp_path / "new.csv"]).answers
     np.testing.assert_array_equal(predict_files(run, [tmp_path / "new.npy"]).answers, expected)
+
+
+def test_parquet(kinds: Path, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    own = kinds.parent / "table.csv"
+    pandas.read_csv(own)[["b", "kind", "a"]].to_parquet(tmp_path / "new.parquet")
+    expected = predict_files(kinds, [own]).answers
+    np.testing.assert_allclose(
+        predict_files(kinds, [tmp_path / "new.parquet"]).answers, expected, rtol=1e-6
+    )
+    pandas.read_csv(own)[["b"]].to_parquet(tmp_path / "short.parquet")
+    with pytest.raises(DataError, match=r"short\.parquet has no column 'a'"):
+        predict_files(kinds, [tmp_path / "short.parquet"])
+    (tmp_path / "cut.parquet").write_bytes((tmp_path / "new.parquet").read_bytes()[:200])
+    with pytest.raises(DataError, match=r"cut\.parquet"):
+        predict_files(kinds, [tmp_path / "cut.parquet"])
