@@ -100,6 +100,9 @@ def _each(entry: Entry, values: list[str]) -> str:
     """A value, or where members differ each with those that it is of."""
     if len(set(values)) == 1:
         return values[0]
+    own = [form.members[0].rpartition(": ")[2] if form.members else "" for form in entry.forms]
+    if values == own:  # what says which member it is
+        return alternatives(values)
     grouped: dict[str, list[str]] = {}
     for form, value in zip(entry.forms, values, strict=True):
         grouped.setdefault(value, []).extend(form.members)

@@ -62,6 +62,8 @@ _DATA = {
         for name, note in _AUGMENT.items()
         if name not in ("share", "apply")
     },
+    "weights": Note("Examples that count more are fitted better, at the cost of the others."),
+    "version": Note("A fixed one stays the same when the set is mended."),
     "source": Note("Every source has options of its own."),
     "train": Note("More: a smoother fit and longer epochs.", "examples"),
     "noise": Note("Larger: a harder problem; more of what a network could fit is chance."),
