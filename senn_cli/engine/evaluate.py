@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 
 from senn_cli.engine.arrays import Arrays, examples, inputs, targets
-from senn_cli.engine.metric import rate
 from senn_cli.engine.objective import Objective, figure, loss_and_gradient
 from senn_cli.nets.features import Architecture
 from senn_cli.nets.registry import Parameters, kind_of
@@ -19,8 +18,8 @@ def make_evaluate(objective: Objective) -> Callable[..., tuple[jax.Array, jax.Ar
     """The function `(shape, params, widths, data) -> (mean loss, mean figure)`, to be compiled.
 
     The loss is of labels as they are, not smoothed. The figure is the accuracy, or the mean squared
-    error in the units of `data.y`. Every
-    example counts once: the last block is padded with examples of weight 0.
+    error in the units of `data.y`. Every example counts once: the last block is padded with
+    examples of weight 0.
     """
 
     def evaluate(
@@ -37,7 +36,7 @@ def make_evaluate(objective: Objective) -> Callable[..., tuple[jax.Array, jax.Ar
             outputs = outputs_of(shape, params, inputs(data, rows), widths)
             losses, _ = loss_and_gradient(objective.plain, outputs, y)
             if objective.task == "regression":
-                outputs = rate(outputs) if objective.loss == "poisson" else outputs
+                outputs = objective.predicted(outputs)
                 outputs, y = outputs / data.target_scale, y / data.target_scale
             figures = figure(objective, outputs, y)
             return totals[0] + weight @ losses, totals[1] + weight @ figures

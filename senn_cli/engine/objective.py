@@ -16,7 +16,9 @@ is the predicted gain for all of them. Of one output o with error e = o - y:
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -25,15 +27,6 @@ from senn_cli.data.dataset import Task
 from senn_cli.engine.metric import Metric, rate
 from senn_cli.spec import Spec
 from senn_cli.spec.loss import Loss
-
-TASKS: dict[Loss, Task] = {
-    "cross_entropy": "classification",
-    "bernoulli": "multilabel",
-    "squared": "regression",
-    "huber": "regression",
-    "mae": "regression",
-    "poisson": "regression",
-}
 
 
 @dataclass(frozen=True)
@@ -53,7 +46,7 @@ class Objective:
     @property
     def task(self) -> Task:
         """The task that it belongs to."""
-        return TASKS[self.loss]
+        return _LOSSES[self.loss].task
 
     @property
     def plain(self) -> Objective:
@@ -63,25 +56,23 @@ class Objective:
     @property
     def metric(self) -> Metric:
         """The Fisher information of its distribution."""
-        named: dict[Loss, Metric] = {
-            "cross_entropy": "softmax",
-            "bernoulli": "bernoulli",
-            "squared": "gaussian",
-            "mae": 1.0,
-            "poisson": "poisson",
-        }
-        return huber_information(self.delta) if self.loss == "huber" else named[self.loss]
+        return _LOSSES[self.loss].metric(self)
+
+    def predicted(self, outputs: jax.Array) -> jax.Array:
+        """What a regression's outputs predict, in the units of the targets that it is given."""
+        return _LOSSES[self.loss].predicted(outputs)
 
 
-CLASSIFICATION = Objective("cross_entropy")
-MULTILABEL = Objective("bernoulli")
-REGRESSION = Objective("squared")
+def loss_and_gradient(
+    objective: Objective, outputs: jax.Array, y: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    """Losses `(N,)` in nats and their gradients on `outputs` (N, m).
 
-DEFAULTS: dict[Task, Objective] = {
-    "classification": CLASSIFICATION,
-    "multilabel": MULTILABEL,
-    "regression": REGRESSION,
-}
+    Args:
+      y: labels `(N,)` of a classification, else targets `(N, m)`, scaled as the network's are.
+    """
+    losses, gradient = _LOSSES[objective.loss].of_outputs(objective, outputs, y)
+    return jnp.sum(losses, axis=-1), gradient
 
 
 def huber_information(delta: float) -> float:
@@ -95,43 +86,89 @@ def huber_information(delta: float) -> float:
     return within / (within + beyond)
 
 
-def loss_and_gradient(
-    objective: Objective, outputs: jax.Array, y: jax.Array
-) -> tuple[jax.Array, jax.Array]:
-    """Losses `(N,)` in nats and their gradients on `outputs` (N, m).
-
-    Args:
-      y: labels `(N,)` of a classification, else targets `(N, m)`, scaled as the network's are.
-    """
-    losses, gradient = _of_outputs(objective, outputs, y)
-    return jnp.sum(losses, axis=-1), gradient
+Pair = tuple[jax.Array, jax.Array]
+"""The loss of every output and its gradient, `(N, m)` each."""
 
 
-def _of_outputs(
-    objective: Objective, outputs: jax.Array, y: jax.Array
-) -> tuple[jax.Array, jax.Array]:
-    """The loss of every output and its gradient, `(N, m)` each."""
-    loss, delta = objective.loss, objective.delta
-    if loss == "cross_entropy":
-        log_p = jax.nn.log_softmax(outputs)
-        wanted = jax.nn.one_hot(y, outputs.shape[-1], dtype=outputs.dtype)
-        if objective.smoothing:
-            spread = objective.smoothing / outputs.shape[-1]
-            wanted = (1 - objective.smoothing) * wanted + spread
-        return -wanted * log_p, jnp.exp(log_p) - wanted
+def _cross_entropy(objective: Objective, outputs: jax.Array, y: jax.Array) -> Pair:
+    log_p = jax.nn.log_softmax(outputs)
+    wanted = jax.nn.one_hot(y, outputs.shape[-1], dtype=outputs.dtype)
+    if objective.smoothing:
+        spread = objective.smoothing / outputs.shape[-1]
+        wanted = (1 - objective.smoothing) * wanted + spread
+    return -wanted * log_p, jnp.exp(log_p) - wanted
+
+
+def _bernoulli(objective: Objective, outputs: jax.Array, y: jax.Array) -> Pair:
     y = y.astype(outputs.dtype)
-    if loss == "bernoulli":
-        return jax.nn.softplus(outputs) - y * outputs, jax.nn.sigmoid(outputs) - y
-    if loss == "poisson":
-        mean = rate(outputs)
-        return mean - y * outputs - (y - jax.scipy.special.xlogy(y, y)), mean - y
-    error = outputs - y
-    if loss == "mae":
-        return jnp.abs(error), jnp.sign(error)
-    if loss == "huber":
-        clipped = jnp.clip(error, -delta, delta)
-        return clipped * (error - 0.5 * clipped), clipped
+    return jax.nn.softplus(outputs) - y * outputs, jax.nn.sigmoid(outputs) - y
+
+
+def _poisson(objective: Objective, outputs: jax.Array, y: jax.Array) -> Pair:
+    y, mean = y.astype(outputs.dtype), rate(outputs)
+    return mean - y * outputs - (y - jax.scipy.special.xlogy(y, y)), mean - y
+
+
+def _of_error(of: Callable[[Objective, jax.Array], Pair]) -> Callable[..., Pair]:
+    """A loss of the error alone, which the output shifts."""
+
+    def of_outputs(objective: Objective, outputs: jax.Array, y: jax.Array) -> Pair:
+        return of(objective, outputs - y.astype(outputs.dtype))
+
+    return of_outputs
+
+
+def _squared(objective: Objective, error: jax.Array) -> Pair:
     return 0.5 * error**2, error
+
+
+def _absolute(objective: Objective, error: jax.Array) -> Pair:
+    return jnp.abs(error), jnp.sign(error)
+
+
+def _huber(objective: Objective, error: jax.Array) -> Pair:
+    clipped = jnp.clip(error, -objective.delta, objective.delta)
+    return clipped * (error - 0.5 * clipped), clipped
+
+
+def _same(outputs: jax.Array) -> jax.Array:
+    return outputs
+
+
+class _Loss(NamedTuple):
+    """What a loss is.
+
+    Attributes:
+      task: that it belongs to.
+      of_outputs: of the objective, outputs and targets the loss of every output, and its gradient.
+      metric: of the objective the Fisher information.
+      predicted: of the outputs of a regression what they predict.
+    """
+
+    task: Task
+    of_outputs: Callable[[Objective, jax.Array, jax.Array], Pair]
+    metric: Callable[[Objective], Metric]
+    predicted: Callable[[jax.Array], jax.Array] = _same
+
+
+_LOSSES: dict[Loss, _Loss] = {
+    "cross_entropy": _Loss("classification", _cross_entropy, lambda o: "softmax"),
+    "bernoulli": _Loss("multilabel", _bernoulli, lambda o: "bernoulli"),
+    "squared": _Loss("regression", _of_error(_squared), lambda o: "gaussian"),
+    "huber": _Loss("regression", _of_error(_huber), lambda o: huber_information(o.delta)),
+    "mae": _Loss("regression", _of_error(_absolute), lambda o: 1.0),
+    "poisson": _Loss("regression", _poisson, lambda o: "poisson", rate),
+}
+
+CLASSIFICATION = Objective("cross_entropy")
+MULTILABEL = Objective("bernoulli")
+REGRESSION = Objective("squared")
+
+DEFAULTS: dict[Task, Objective] = {
+    "classification": CLASSIFICATION,
+    "multilabel": MULTILABEL,
+    "regression": REGRESSION,
+}
 
 
 def figure(objective: Objective, outputs: jax.Array, y: jax.Array) -> jax.Array:
