@@ -150,8 +150,8 @@ def _print_report(report: Report) -> None:
             in_bytes(part.bytes),
         )
     _print(table)
-    if report.task == "classification":
-        table = _table("class", *report.parts)
+    if report.task != "regression":
+        table = _table("class" if report.task == "classification" else "label", *report.parts)
         for label in report.parts["train"].class_counts:
             _row(table, label, *(str(part.class_counts[label]) for part in report.parts.values()))
     else:

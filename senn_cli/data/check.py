@@ -25,7 +25,7 @@ class PartReport:
       dtype: type of the inputs as stored.
       low, high, mean: range and mean of the inputs, before scaling.
       targets: for regression the low, high, mean and standard deviation of every target column.
-      class_counts: for classification the number of examples by class name.
+      class_counts: the number of examples by the name of the class, or of a label that holds.
       non_finite: how many input or target values are NaN or infinite.
       repeated: how many examples have the same inputs as an earlier one of this part.
       bytes: memory of inputs and targets.
@@ -112,7 +112,9 @@ def _report_part(part: Part, rows: list[bytes], classes: tuple[str, ...]) -> Par
     counts: dict[str, int] = {}
     targets: tuple[dict[str, float], ...] = ()
     if classes:
-        numbers = np.bincount(part.y, minlength=len(classes)).tolist()
+        several = part.y.ndim == 2
+        held = part.y.sum(axis=0) if several else np.bincount(part.y, minlength=len(classes))
+        numbers = held.astype(int).tolist()
         counts = dict(zip(classes, numbers, strict=True))
     else:
         targets = tuple(
@@ -150,7 +152,10 @@ def _warnings(
             )
         absent = [label for label, count in report.class_counts.items() if count == 0]
         if absent:
-            found.append(f"{name}: no example of {_some(absent)}")
+            found.append(f"{name}: no example of {_some(absent, dataset)}")
+        weights = dataset.parts[name].weights
+        if weights is not None and not weights.all():
+            found.append(f"{name}: {plural(int((weights == 0).sum()), 'example')} of weight 0")
     for name, count in shared.items():
         if count:
             found.append(
@@ -159,7 +164,7 @@ def _warnings(
             )
     found += _few(dataset, parts)
     counts = [count for count in parts["train"].class_counts.values() if count]
-    if counts and max(counts) > 10 * min(counts):
+    if dataset.task == "classification" and max(counts) > 10 * min(counts):
         found.append(
             f"train: the largest class has {plural(max(counts), 'example')}, the smallest "
             f"{min(counts)}"
@@ -197,9 +202,13 @@ def _few(dataset: Dataset, parts: dict[str, PartReport]) -> list[str]:
                     "data.task: classification"
                 )
         return found
-    single = [label for label, count in parts["train"].class_counts.items() if count == 1]
+    counts = parts["train"].class_counts.items()
+    single = [label for label, count in counts if count == 1]
     if single:
-        found.append(f"train: a single example of {_some(single)}")
+        found.append(f"train: a single example of {_some(single, dataset)}")
+    if dataset.task == "multilabel":
+        always = [label for label, count in counts if count == train]
+        return [*found, f"train: {_some(always, dataset)} holds always"] if always else found
     if dataset.outputs > 10 and 2 * dataset.outputs > train:
         found.append(
             f"{dataset.outputs} classes for {plural(train, 'example')}; if they are numbers to "
@@ -208,8 +217,9 @@ def _few(dataset: Dataset, parts: dict[str, PartReport]) -> list[str]:
     return found
 
 
-def _some(names: list[str], limit: int = 5) -> str:
-    return _listed([f"class {name}" for name in names], limit)
+def _some(names: list[str], dataset: Dataset, limit: int = 5) -> str:
+    what = "label" if dataset.task == "multilabel" else "class"
+    return _listed([f"{what} {name}" for name in names], limit)
 
 
 def _listed(names: list[str], limit: int = 5) -> str:

@@ -76,7 +76,7 @@ def read_table(
     return Table(
         name=str(path),
         header=own,
-        columns=tuple(list(cells) for cells in zip(*(cells for _, cells in body), strict=True)),
+        columns=tuple([cells[place] for _, cells in body] for place in range(len(own))),
         lines=[line for line, _ in body],
         named=head.names is not None,
         delimiter=found,

@@ -55,7 +55,8 @@ class Targeted(Source):
 
     task: Task = Field(
         default="classification",
-        description="Whether targets are classes or real numbers.",
+        description="What targets are: one of several classes, several labels each of which holds "
+        "(1) or not (0), or real numbers.",
     )
     normalize_targets: Annotated[bool, under(task="regression")] = Field(
         default=True,

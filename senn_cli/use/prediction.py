@@ -28,10 +28,10 @@ class Predictions:
 
     Attributes:
       preprocessing: of the run.
-      targets: names of the columns of a regression; empty for a classification.
+      targets: names of the columns of answers: targets or labels; empty for a classification.
       names: the file of every example.
       rows: its number within the file, from 0.
-      answers: class probabilities `(N, classes)`, or values `(N, targets)` in the targets' units.
+      answers: probabilities `(N, classes)`, or values `(N, targets)` in the targets' units.
       notes: what to know about the inputs, as sentences.
     """
 
@@ -79,13 +79,16 @@ def predict_files(run: Path, inputs: Sequence[Path], array: str | None = None) -
         count = model.architecture.outputs
         targets = target_names(data, model.preprocessing) or _numbered(count)
     how = model.preprocessing
+    if how.task == "multilabel":
+        targets = how.classes
     return Predictions(how, targets, tuple(names), tuple(rows), found, tuple(notes))
 
 
 def as_csv(predictions: Predictions, *, probabilities: bool = False) -> str:
     """A header, and a row for every example: its file, its number within it, and the answer.
 
-    The answer is the most probable class and its probability, or the value of every target.
+    The answer is the most probable class and its probability, the probability of every label, or
+    the value of every target.
 
     Args:
       probabilities: with a column `p_<class>` for every class.

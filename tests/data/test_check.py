@@ -140,3 +140,21 @@ def test_constant_columns_of_a_table_go_by_their_names(tmp_path: Path) -> None:
     )
     warnings = check_dataset(load_dataset(spec.data, 0)).warnings
     assert "train: 2 of 4 features never change: b, d" in warnings
+
+
+def test_several_labels_and_weights() -> None:
+    x = [[float(i), float(-i)] for i in range(4)]
+    labels = np.array([[1, 1, 0], [1, 0, 0], [1, 0, 0], [1, 1, 0]], np.uint8)
+    weights = np.array([1, 0, 2, 0], np.float32)
+    known = replace(part(x, [0] * 4), y=labels, weights=weights)
+    zero: Array = np.zeros(1, np.float32)
+    names = ("red", "old", "new")
+    held = replace(known, weights=None)
+    report = check_dataset(
+        Dataset("npz", "multilabel", known, None, held, names, zero, zero + 1, zero, zero + 1)
+    )
+    assert report.parts["train"].class_counts == {"red": 4, "old": 2, "new": 0}
+    assert "train: no example of label new" in report.warnings
+    assert "train: label red holds always" in report.warnings
+    assert "train: 2 examples of weight 0" in report.warnings
+    assert "test: 2 examples of weight 0" not in report.warnings

@@ -153,7 +153,8 @@ def test_all_specs_and_templates_validate_without_heavy_imports() -> None:
         "result = CliRunner().invoke(app, ['validate', *specs])\n"
         "assert result.exit_code == 0, result.output\n"
         "assert len(result.stdout.splitlines()) == len(specs)\n"
-        "heavy = ('jax', 'jaxlib', 'flax', 'optax', 'orbax', 'pandas', 'sklearn', 'scipy', 'PIL')\n"
+        "heavy = ('jax', 'jaxlib', 'flax', 'optax', 'orbax', 'sklearn', 'scipy', 'PIL', 'pandas',\n"
+        "         'polars', 'pyarrow', 'datasets', 'torch')\n"
         "print([name for name in heavy if name in sys.modules])"
     )
     specs = sorted(map(str, (ROOT / "specs").glob("*.yaml")))

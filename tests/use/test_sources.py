@@ -18,7 +18,8 @@ from sklearn.datasets import load_iris
 from senn_cli.spec import parse_spec
 from senn_cli.training.run import Run, train_run
 from senn_cli.use.evaluation import evaluate_run
-from senn_cli.use.prediction import predict_files
+from senn_cli.use.measures import Multilabel
+from senn_cli.use.prediction import as_csv, predict_files
 from tests.resuming import (
     Executables,
     check_same,
@@ -95,3 +96,33 @@ def test_every_source_trains_the_same_network_and_resumes(
         return
     answers = predict_files(part.path, [files / "t.npz"], "x").answers
     assert answers.shape == (150, 3)
+
+
+def test_several_labels_with_weights(files: Path) -> None:
+    """From a typed table to a resumed run, its figures and its answers."""
+    table = pq.read_table(files / "t.parquet")
+    long = pa.array(np.asarray(table["c"]) > 3)  # booleans and numbers are labels alike
+    wide = pa.array((np.asarray(table["d"]) > 1.5).astype(np.int64))
+    weights = pa.array(np.arange(150) % 3, pa.int8())
+    table = table.append_column("long", long).append_column("wide", wide)
+    pq.write_table(table.append_column("v", weights), files / "labels.parquet")
+    section = (
+        "{source: parquet, path: labels.parquet, target: [wide, long], task: multilabel, "
+        "columns: [a, b, c, d], weights: v}"
+    )
+    spec = parse_spec(SPEC.replace("SOURCE", section), base_dir=files)
+    whole = train_run(spec, run_directory=files / "runs" / "labels")
+    part = train_run(spec, run_directory=files / "runs" / "labels-part", until=steps(3))
+    resume(part.path)
+    check_same(part.path, whole.path)
+    measures = evaluate_run(part.path).measures
+    assert isinstance(measures, Multilabel)
+    assert [label.name for label in measures.labels] == ["wide", "long"]
+    table.select(["d", "c", "b", "a"]).to_pandas().to_csv(files / "new.csv", index=False)
+    written = as_csv(predict_files(part.path, [files / "new.csv"])).splitlines()
+    assert written[0] == "input,row,wide,long"
+    assert len(written) == 151
+    alike = section.replace(", weights: v", "")
+    plain = parse_spec(SPEC.replace("SOURCE", alike), base_dir=files)
+    other = train_run(plain, run_directory=files / "runs" / "labels-plain")
+    assert evaluate_run(other.path).measures != measures
