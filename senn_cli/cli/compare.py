@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from senn_cli.cli import completion
-from senn_cli.errors import RunError, SennError, UsageError
+from senn_cli.cli.named import named
+from senn_cli.errors import RunError, UsageError
 
 if TYPE_CHECKING:
     from senn_cli.report.record import Record
@@ -35,7 +36,7 @@ def compare(
     from senn_cli.cli.runs import print_json
     from senn_cli.report.comparison import document, figure_of, settings
 
-    records = _unique(_read(runs or ()))
+    records = _unique(named(runs or (), _sound))
     if len(records) < 2:
         only = f"found one: {records[0].path}" if records else "found none"
         raise UsageError(
@@ -54,55 +55,30 @@ def compare(
     write(page(settings(records), screen), screen)
 
 
-def _read(paths: Iterable[Path]) -> list[Record]:
-    """The runs that are named. What is wrong with one in a folder is told, and it is left out."""
-    from senn_cli.cli.runs import say
-    from senn_cli.report.listing import runs_in
-    from senn_cli.report.record import run_of
-
-    records = []
-    for path in paths:
-        run, step = run_of(path)
-        if step is not None:
-            raise UsageError(
-                f"{path} is a checkpoint; runs are compared as they are now",
-                hint=f"Name the run: {run}",
-            )
-        found = runs_in(path)
-        if found is None:
-            records.append(_sound(run))
-            continue
-        if not found:
-            raise UsageError(
-                f"{path} is not a run, and there are no runs in it",
-                hint="`senn runs` lists the runs that there are.",
-            )
-        for each in found:
-            try:
-                records.append(_sound(each))
-            except SennError as error:
-                say(f"left out: {error.message}")
-    return records
-
-
 def _sound(path: Path) -> Record:
     """Reads a run.
 
     Raises:
-      UsageError: there is none.
+      UsageError: there is none, or a checkpoint is named.
       RunError: something in it is not as senn writes it.
     """
     from senn_cli.report.comparison import document, settings
-    from senn_cli.report.record import read_record
+    from senn_cli.report.record import read_record, run_of
 
-    record = read_record(path)
+    run, step = run_of(path)
+    if step is not None:
+        raise UsageError(
+            f"{path} is a checkpoint; runs are compared as they are now",
+            hint=f"Name the run: {run}",
+        )
+    record = read_record(run)
     try:
         document(settings([record]))
         for row in record.metrics:
             float(row["step"])
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise RunError(
-            f"a line of {path / 'metrics.jsonl'}, history.jsonl or summary.json is not as senn "
+            f"a line of {run / 'metrics.jsonl'}, history.jsonl or summary.json is not as senn "
             f"writes it: {type(error).__name__}: {error}"
         ) from error
     return record

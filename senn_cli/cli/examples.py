@@ -46,6 +46,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "report": (
         ("senn report runs/m --open", "writes runs/m/report.html and shows it"),
         ("senn report runs/a runs/b -o both.html", "two runs side by side"),
+        ("senn report runs", "all runs in a folder"),
     ),
     "watch": (
         ("senn watch runs/m --open", "the page about a run, while it goes on"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from senn_cli.cli import completion
+from senn_cli.cli.named import named
 from senn_cli.errors import RunError, UsageError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def report(
         list[Path],
         typer.Argument(
             metavar="RUN...",
-            help="Run directories, or checkpoints in them.",
+            help="Run directories, or checkpoints in them; a folder stands for the runs in it.",
             autocompletion=completion.runs,
         ),
     ],
@@ -52,7 +53,7 @@ def report(
     from senn_cli.report.words import printable
 
     path = _checked(output)
-    records = [read_record(run) for run in runs]
+    records = named(runs, read_record)
     _require_different(records)
     if path is None:
         path = (records[0].path if len(records) == 1 else Path.cwd()) / _NAME

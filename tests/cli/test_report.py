@@ -56,6 +56,22 @@ def test_several_runs_lie_in_the_present_directory(
     assert (tmp_path / "x.HTM").stat().st_size > 10_000
 
 
+def test_a_folder_stands_for_the_runs_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "ab":
+        grown_run(tmp_path / "runs" / name)
+    damaged = grown_run(tmp_path / "runs" / "c")
+    (damaged / "summary.json").write_text("{")
+    (tmp_path / "none").mkdir()
+    monkeypatch.chdir(tmp_path)
+    result = runner.invoke(app, ["report", "runs"])
+    assert result.stdout == f"{tmp_path / 'report.html'}\n"
+    assert result.stderr.startswith(f"left out: {damaged / 'summary.json'} is damaged")
+    assert (tmp_path / "report.html").read_text().count('"label":') == 2
+    assert "there are no runs in it" in refused("none", code=2)
+
+
 def test_a_page_that_is_there_is_replaced(tmp_path: Path) -> None:
     run = grown_run(tmp_path / "r")
     (run / "report.html").write_text("old")
