@@ -11,7 +11,9 @@ from senn_cli.data.dataset import Array, Task
 from senn_cli.data.frames import column_of, is_frame, is_series, name_of, table_of, typed
 from senn_cli.data.given_inputs import array_of
 from senn_cli.data.objects import is_gap
+from senn_cli.data.table import Cells
 from senn_cli.data.targets import (
+    as_flags,
     as_labels,
     as_numbers,
     as_weights,
@@ -27,7 +29,8 @@ def targets_of(y: Any, what: str, task: Task | None) -> tuple[Array, tuple[str, 
     if is_frame(y):
         table = table_of(y, what)
         names = table.header
-        columns = [_plain(column, what) for column in table.columns]
+        several = len(table.columns) > 1
+        columns = [_plain(_flags(c) if several else c, what) for c in table.columns]
         array = columns[0] if len(columns) == 1 else _side_by_side(columns, what)
     elif is_series(y):
         own = name_of(y)
@@ -66,6 +69,13 @@ def _plain(values: Sequence[Any] | Array, what: str) -> Array:
     return array
 
 
+def _flags(values: Cells) -> Cells:
+    """A column of booleans, which are texts in a table, as 1 and 0."""
+    if isinstance(values, list) and set(values) <= {"true", "false"}:
+        return np.array([int(cell == "true") for cell in values])
+    return values
+
+
 def _side_by_side(columns: Sequence[Array], what: str) -> Array:
     if any(column.dtype.kind not in "biuf" for column in columns):
         raise DataError(f"{what}: several targets must be numbers, and some are text")
@@ -82,6 +92,8 @@ def _checked(y: Array, what: str, task: Task | None) -> Array:
                 f"{what} has one class only, {labels[0]!s}; a classification needs two at least"
             )
         return labels
+    if task == "multilabel":
+        return as_flags(y, what)
     if task == "regression":
         y = as_numbers(y, what)
         return y[:, None] if y.ndim == 1 else y

@@ -180,6 +180,24 @@ def test_values_and_their_names() -> None:
     assert (weighted.weights.dtype, weighted.weights.tolist()) == (np.float32, [1, 0, 2, 1])
 
 
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.array([[1, 0], [0, 0], [1, 1], [0, 1]]),
+        np.array([[1, 0], [0, 0], [1, 1], [0, 1]], bool),
+        sparse.csr_matrix([[1, 0], [0, 0], [1, 1], [0, 1]]),
+        pd.DataFrame({"u": [1.0, 0, 1, 0], "v": [False, False, True, True]}),
+        pl.DataFrame({"u": [1, 0, 1, 0], "v": [False, False, True, True]}),
+    ],
+)
+def test_several_labels(y: Any) -> None:
+    found = given(NUMBERS, y, task="multilabel")
+    assert found.y is not None
+    assert (found.y.dtype, found.y.tolist()) == (np.uint8, [[1, 0], [0, 0], [1, 1], [0, 1]])
+    with pytest.raises(ArgumentError, match=r"y: a label holds .* at index \(1, 0\) stands 2"):
+        given(NUMBERS, [[0], [2], [1], [1]], task="multilabel")
+
+
 GOOD = [0, 1, 0, 1]
 DAY = datetime.date(2020, 1, 1)
 FAULTS: dict[str, tuple[tuple[Any, ...], str]] = {

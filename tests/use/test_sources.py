@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.datasets import load_iris
 
+from senn_cli.errors import SennError
 from senn_cli.spec import parse_spec
 from senn_cli.training.run import Run, train_run
 from senn_cli.use.evaluation import evaluate_run
@@ -126,3 +127,17 @@ def test_several_labels_with_weights(files: Path) -> None:
     plain = parse_spec(SPEC.replace("SOURCE", alike), base_dir=files)
     other = train_run(plain, run_directory=files / "runs" / "labels-plain")
     assert evaluate_run(other.path).measures != measures
+
+
+def test_a_run_goes_on_with_the_data_it_began_with_alone(files: Path) -> None:
+    table = pq.read_table(files / "t.parquet")
+    pq.write_table(table, files / "other.parquet")
+    section = "{source: parquet, path: other.parquet, target: kind, weights: w}"
+    spec = parse_spec(SPEC.replace("SOURCE", section), base_dir=files)
+    part = train_run(spec, run_directory=files / "runs" / "other", until=steps(3))
+    changed = np.ones(150)
+    changed[7] = 2
+    place = table.column_names.index("w")
+    pq.write_table(table.set_column(place, "w", pa.array(changed)), files / "other.parquet")
+    with pytest.raises(SennError, match="the data are not those that the run was started with"):
+        resume(part.path)
