@@ -59,7 +59,8 @@ def told(file: WeightsFile) -> Told:
         raise UsageError(
             f"{file.path} holds more than the linear maps of a fully connected network: "
             f"{'; '.join(strange[:8])}{'; ...' if len(strange) > 8 else ''}",
-            hint=_HINT,
+            hint="Of these only the convolutions of a DenseNet can be imported, by a mapping file; "
+            "what the function does not need is named in its `ignore:`.",
         )
     if not kernels:
         raise UsageError(f"{file.path} holds no linear maps: {', '.join(names)}", hint=_HINT)
@@ -81,7 +82,8 @@ def told(file: WeightsFile) -> Told:
         "inputs are taken as the network was fed; `--set preprocessing={shift: S, scale: F}` "
         "scales them, (x - S) F"
     )
-    return Told(values | ({"ignore": ignored} if ignored else {}), (said, *notes))
+    ignoring = {"ignore": ignored} if ignored else {}
+    return Told(values | ignoring, {"preprocessing": said} | notes)
 
 
 def _stem(name: str) -> str:

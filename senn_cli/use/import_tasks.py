@@ -6,9 +6,12 @@ from typing import Any
 
 from senn_cli.errors import UsageError
 
+TASKS = ("classes", "labels", "targets")
+"""Keys of a mapping that say what outputs are, of which it has one."""
 
-def task_of(outputs: int, last: str, loss: str = "") -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The keys of a mapping that say what the outputs are, and what was assumed for that.
+
+def task_of(outputs: int, last: str, loss: str = "") -> tuple[dict[str, Any], dict[str, str]]:
+    """The key of a mapping that says what the outputs are, and by it what was assumed for that.
 
     Args:
       outputs: their number.
@@ -27,14 +30,17 @@ def task_of(outputs: int, last: str, loss: str = "") -> tuple[dict[str, Any], tu
     entropy = "crossentropy" in loss.replace("_", "").lower()
     if last == "sigmoid" or (entropy and outputs == 1):
         if outputs == 1:
-            return {"classes": ["0", "1"]}, ()
-        return {"labels": [str(number) for number in range(outputs)]}, ()
+            return {"classes": ["0", "1"]}, {}
+        return {"labels": [str(number) for number in range(outputs)]}, {}
     if last == "softmax" or entropy:
-        return {"classes": [str(number) for number in range(outputs)]}, ()
-    if loss or outputs == 1:
-        told = () if loss else ("one output is taken for the value of a regression",)
-        return {"targets": {}}, told
-    return {"classes": [str(number) for number in range(outputs)]}, (
+        return {"classes": [str(number) for number in range(outputs)]}, {}
+    if loss:
+        return {"targets": {}}, {}
+    if outputs == 1:
+        said = "one output is taken for the value of a regression; `--set classes=[no,yes]` makes "
+        return {"targets": {}}, {"targets": f"{said}it the log-odds of the second class"}
+    said = (
         f"{outputs} outputs are taken for logits of the classes 0 to {outputs - 1}; "
-        "`--set classes=[a,b,...]` names them, `--set targets={}` makes them values",
+        "`--set classes=[a,b,...]` names them, `--set targets={}` makes them values"
     )
+    return {"classes": [str(number) for number in range(outputs)]}, {"classes": said}

@@ -35,14 +35,12 @@ from senn_cli.use.import_names import told as names_tell
 from senn_cli.use.import_network import build, preprocessing_of
 from senn_cli.use.import_reader import Origin, check_finite
 from senn_cli.use.import_sklearn import is_estimator, open_estimator
+from senn_cli.use.import_tasks import TASKS
 from senn_cli.use.weights_files import WeightsFile, open_weights
 from senn_cli.words import plural
 
 _FIRST = ("kind", "activation", "pool", "image", "layout", "flatten", "maps", "blocks", "head")
 """The order of a mapping's keys where it is written."""
-
-_TASKS = {"classes", "targets", "labels"}
-"""Keys of a mapping that say what outputs are, of which it has one."""
 
 
 @dataclass(frozen=True)
@@ -120,10 +118,11 @@ def read_weights(weights: Any, mapping: Path | None = None, overrides: Sequence[
         return Plan(file.path, None, None, (), *known)
     if mapping is None:
         told = names_tell(file) if file.told is None else file.told()
-        where, notes = f"the mapping found for {file.path}", told.notes
-        said = _keys(overrides) & _TASKS
+        where, said = f"the mapping found for {file.path}", _keys(overrides)
+        said |= set(TASKS) if said & set(TASKS) else set()
         # What outputs are taken for gives way to what is said of them.
-        values = {key: v for key, v in told.values.items() if not said or key not in _TASKS}
+        values = {key: v for key, v in told.values.items() if key not in said or key not in TASKS}
+        notes = tuple(note for key, note in told.notes.items() if key not in said)
         text = as_yaml(values)
         if len(values["maps"]) > 1 and "activation" not in {*values, *_keys(overrides)}:
             raise UsageError(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,11 +30,11 @@ class Told(NamedTuple):
 
     Attributes:
       values: what a mapping file would hold, as plain values.
-      notes: what was assumed, as sentences.
+      notes: what was assumed for some of its keys, as sentences.
     """
 
     values: dict[str, Any]
-    notes: tuple[str, ...] = ()
+    notes: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
