@@ -15,7 +15,7 @@ from senn_cli.errors import DataError
 from senn_cli.words import in_bytes, plural
 
 LIMIT = 8 * 10**9
-"""Bytes that are read into memory at most."""
+"""Bytes that are read into memory at most; while they are joined it is twice that."""
 
 _CHANNELS = (1, 3, 4)
 

@@ -7,21 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from senn_cli.data import (
-    cifar,
-    digits,
-    folder,
-    huggingface,
-    mnist,
-    moons,
-    normalize,
-    npz,
-    regression,
-    tabular,
-    tiny_imagenet,
-)
-from senn_cli.data.dataset import Array, Dataset, Part, Source
+from senn_cli.data import normalize
+from senn_cli.data.dataset import Array, Dataset, Part
 from senn_cli.data.encoding import Encoding, fit
+from senn_cli.data.sources import load_source
 from senn_cli.data.split import choose_subset, hold_out
 from senn_cli.data.targets import require_few_classes
 from senn_cli.errors import DataError
@@ -250,40 +239,3 @@ def _require_images(spec: DataSpec, train: Part) -> None:
                 "data.augment changes colors, which needs 1 or 3 channels, but there are "
                 f"{channels}"
             )
-
-
-def load_source(spec: DataSpec, seed: int, encoding: Encoding | None = None) -> Source:
-    """Loads what a source delivers, before splitting (only drawn sources depend on the seed).
-
-    Args:
-      spec: the `data` section.
-      seed: the spec's seed.
-      encoding: of a run whose columns are read from a table.
-    """
-    match spec.source:
-        case "digits":
-            return digits.load()
-        case "moons":
-            return moons.load(spec.train, spec.test, spec.noise, seed=seed)
-        case "regression":
-            return regression.load(spec.train, spec.test, spec.noise, spec.hidden, seed=seed)
-        case "mnist" | "fashion_mnist":
-            return mnist.load(spec.source, spec.root)
-        case "cifar10":
-            return cifar.load_cifar10(spec.root, spec.size, spec.channels)
-        case "cifar100":
-            return cifar.load_cifar100(spec.root, spec.size, spec.channels, spec.labels)
-        case "tiny_imagenet":
-            return tiny_imagenet.load(
-                spec.root, spec.classes, spec.per_class, spec.size, spec.channels
-            )
-        case "folder":
-            return folder.load(spec.path, spec.size, spec.channels)
-        case "npz":
-            return npz.load(
-                spec.path, spec.test_path, spec.inputs, spec.targets, spec.task, spec.weights
-            )
-        case "csv" | "parquet" | "sklearn":
-            return tabular.load(spec, encoding)
-        case "huggingface":
-            return huggingface.load(spec, encoding)
