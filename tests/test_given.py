@@ -21,7 +21,7 @@ from senn_cli.errors import DataError, SennError, UsageError
 from senn_cli.given import looks_like, require_file
 from senn_cli.spec.tables import CsvSpec
 from senn_cli.use.array_files import read_array
-from senn_cli.use.import_mapping import read_mapping
+from senn_cli.use.mapping_file import read_mapping
 from senn_cli.use.weights_files import open_weights
 
 

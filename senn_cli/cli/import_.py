@@ -71,7 +71,8 @@ def import_(
     from senn_cli.engine.device import choose_device
     from senn_cli.report.words import printable, printable_lines
     from senn_cli.report.words import widths as in_words
-    from senn_cli.use.imports import explained, read_weights, write_import
+    from senn_cli.use.import_plan import explained, read_weights
+    from senn_cli.use.imports import write_import
 
     changes = [*(overrides or ()), *([] if activation is None else [f"activation={activation}"])]
     if explain:

@@ -17,7 +17,7 @@ import numpy as np
 from senn_cli.data.dataset import Array
 from senn_cli.errors import RunError
 from senn_cli.model import Model
-from senn_cli.use.export_inputs import by_column, call_of, quoted
+from senn_cli.use.export_inputs import module_usage
 from senn_cli.use.loaded import Loaded, imported
 
 
@@ -44,15 +44,7 @@ def write(model: Model, about: Mapping[str, Any], stem: str) -> dict[str, bytes]
 
 def usage(model: Model, file: Path) -> tuple[str, ...]:
     """Lines of Python that load the export and run it."""
-    how = model.preprocessing
-    named = "print([model.classes[i] for i in answers.argmax(axis=1)])"
-    return (
-        f"import sys; sys.path.insert(0, {quoted(file.parent)})",
-        "import network, numpy as np",
-        call_of(how, by_column(how)),
-        "model = network.load(); answers = model(x)",
-        named if how.task == "classification" else "print(answers)",
-    )
+    return module_usage(model.preprocessing, file, "model(x)", "axis")
 
 
 def whole_kernels(model: Model) -> dict[str, dict[str, Array]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -140,3 +141,21 @@ def call_of(how: Preprocessing, inputs: Sequence[Input]) -> str:
     shape = (1, *inputs[0].shape)
     what = "your examples" if how.encoding is None else "the numbers of the features"
     return f'x = np.zeros({shape}, "{inputs[0].dtype}")  # {what}'
+
+
+def module_usage(how: Preprocessing, file: Path, call: str, axis: str) -> tuple[str, ...]:
+    """Lines of Python that load an export which is a module, and run it.
+
+    Args:
+      file: the module, `network.py`.
+      call: what gives the answers of `x`.
+      axis: what the framework calls an axis.
+    """
+    named = f"print([model.classes[i] for i in answers.argmax({axis}=1)])"
+    return (
+        f"import sys; sys.path.insert(0, {quoted(file.parent)})",
+        "import network, numpy as np",
+        call_of(how, by_column(how)),
+        f"model = network.load(); answers = {call}",
+        named if how.task == "classification" else "print(answers)",
+    )

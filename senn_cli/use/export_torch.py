@@ -22,7 +22,7 @@ from senn_cli.model import Model
 from senn_cli.nets.densenet_architecture import DenseArchitecture
 from senn_cli.nets.features import Architecture
 from senn_cli.use.export_flax import whole_kernels
-from senn_cli.use.export_inputs import by_column, call_of, quoted
+from senn_cli.use.export_inputs import module_usage
 from senn_cli.use.loaded import Loaded, imported
 
 _PURPOSE = "the format torch"
@@ -53,15 +53,7 @@ def write(model: Model, about: Mapping[str, Any], stem: str) -> dict[str, bytes]
 
 def usage(model: Model, file: Path) -> tuple[str, ...]:
     """Lines of Python that load the export and run it."""
-    how = model.preprocessing
-    named = "print([model.classes[i] for i in answers.argmax(dim=1)])"
-    return (
-        f"import sys; sys.path.insert(0, {quoted(file.parent)})",
-        "import network, numpy as np",
-        call_of(how, by_column(how)),
-        "model = network.load(); answers = model.predict(x)",
-        named if how.task == "classification" else "print(answers)",
-    )
+    return module_usage(model.preprocessing, file, "model.predict(x)", "dim")
 
 
 def mapping_of(architecture: Architecture) -> dict[str, Any]:

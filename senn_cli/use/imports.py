@@ -14,10 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from senn_cli.data.preprocessing import Preprocessing
-from senn_cli.errors import RunError, UsageError
-from senn_cli.model import mismatch
-from senn_cli.nets.features import Architecture, ArrayTree
+from senn_cli.errors import RunError
 from senn_cli.nets.registry import kind_of
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.environment import environment
@@ -26,152 +23,21 @@ from senn_cli.runs.free import require_free
 from senn_cli.runs.imported import DATA
 from senn_cli.runs.jsonl import dumps
 from senn_cli.runs.weights import save_weights
-from senn_cli.spec.dump import as_yaml
 from senn_cli.training.origin import FORMAT, TRANSFER, digest_of
-from senn_cli.use import export_safetensors
-from senn_cli.use.about import read_description
-from senn_cli.use.import_mapping import WORDS, parse_mapping, read_mapping
-from senn_cli.use.import_names import told as names_tell
-from senn_cli.use.import_network import build, preprocessing_of
-from senn_cli.use.import_reader import Origin, check_finite
-from senn_cli.use.import_sklearn import is_estimator, open_estimator
-from senn_cli.use.import_tasks import TASKS
-from senn_cli.use.weights_files import WeightsFile, open_weights
-from senn_cli.words import plural
-
-_FIRST = ("kind", "activation", "pool", "image", "layout", "flatten", "maps", "blocks", "head")
-"""The order of a mapping's keys where it is written."""
+from senn_cli.use.import_plan import Plan, read_weights
 
 
 @dataclass(frozen=True)
-class Imported:
+class Imported(Plan):
     """What was written.
 
     Attributes:
       path: the directory, absolute.
-      architecture: of the network, without spare capacity.
-      arrays: where every array comes from.
-      preprocessing: None where nothing says how examples become inputs.
       digest: of the parameters, as transfers name them.
-      notes: what was assumed where no mapping was given, as sentences.
     """
 
     path: Path
-    architecture: Architecture
-    arrays: tuple[Origin, ...]
-    preprocessing: Preprocessing | None
     digest: str
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A network as it was read, before anything is written.
-
-    Attributes:
-      source: the file, or the object of Python.
-      mapping: which array is what, as a mapping file says it; None for an export of senn.
-      written: the mapping file, if one was given.
-      notes: what was assumed where none was.
-      architecture, params, arrays, preprocessing: see `Imported`.
-    """
-
-    source: Path
-    mapping: str | None
-    written: Path | None
-    notes: tuple[str, ...]
-    architecture: Architecture
-    params: ArrayTree
-    arrays: tuple[Origin, ...]
-    preprocessing: Preprocessing | None
-
-
-def read_weights(weights: Any, mapping: Path | None = None, overrides: Sequence[str] = ()) -> Plan:
-    """Reads a network that was trained elsewhere; writes nothing.
-
-    Args:
-      weights: the path of a file as `weights_files` knows them, or a fitted estimator.
-      mapping: a file as `import_mapping` describes it; None where names, a configuration or senn's
-        own description tell.
-      overrides: keys of the mapping, given or found, as `key=value`.
-
-    Raises:
-      UsageError: a file that cannot be used, a mapping that does not fit it, or none where nothing
-        tells.
-      RunError: a damaged file, an array of another shape or type, or with numbers that are not
-        finite.
-    """
-    file = open_estimator(weights) if is_estimator(weights) else open_weights(Path(weights))
-    if mapping is None and "senn" in file.metadata:
-        if overrides:
-            raise UsageError(f"{file.path} is an export of senn, of which all is known: no --set")
-        if "mapping" in file.metadata:  # the arrays are PyTorch's, as `--format torch` writes them
-            return _exported_for_torch(file)
-        model = export_safetensors.read(file.path)
-        check_finite(model.params, str(file.path))
-        arrays = tuple(
-            Origin(f"params/{part}/{leaf}", array.shape, f"from {part}.{leaf}")
-            for part, leaves in model.params.items()
-            for leaf, array in leaves.items()
-        )
-        known = (model.architecture, model.params, arrays, model.preprocessing)
-        return Plan(file.path, None, None, (), *known)
-    if mapping is None:
-        told = names_tell(file) if file.told is None else file.told()
-        where, said = f"the mapping found for {file.path}", _keys(overrides)
-        said |= set(TASKS) if said & set(TASKS) else set()
-        # What outputs are taken for gives way to what is said of them.
-        values = {key: v for key, v in told.values.items() if key not in said or key not in TASKS}
-        notes = tuple(note for key, note in told.notes.items() if key not in said)
-        text = as_yaml(values)
-        if len(values["maps"]) > 1 and "activation" not in {*values, *_keys(overrides)}:
-            raise UsageError(
-                f"{file.path} does not tell the activation of its "
-                f"{plural(len(values['maps']) - 1, 'hidden layer')}",
-                hint=f"Say it: --activation {' | '.join(WORDS)}. Beside that, this was found:\n"
-                + text,
-            )
-        described = parse_mapping(text, where, overrides)
-    else:
-        where, notes = str(mapping), ()
-        described = read_mapping(mapping, overrides)
-    architecture, params, origins = build(file, described, where)
-    feeding = preprocessing_of(described, architecture, where)
-    used = described.model_dump(mode="json", exclude_unset=True)
-    used = {key: used[key] for key in (*(k for k in _FIRST if k in used), *used)}
-    return Plan(file.path, as_yaml(used), mapping, notes, architecture, params, origins, feeding)
-
-
-def _keys(overrides: Sequence[str]) -> set[str]:
-    """The keys that are set from outside."""
-    return {text.partition("=")[0].strip() for text in overrides}
-
-
-def explained(plan: Plan) -> str:
-    """The mapping as YAML, with what it makes and what was assumed in comments."""
-    network = plan.architecture
-    sizes = " -> ".join(map(str, (network.inputs, *network.widths, network.outputs)))
-    lines = [f"makes of {plan.source}: {network.kind}, {sizes}, {network.parameters:,} parameters"]
-    lines += [f"{one.array} ({', '.join(map(str, one.shape))}): {one.words}" for one in plan.arrays]
-    lines += [f"note: {note}" for note in plan.notes]
-    if plan.mapping is None:
-        lines.append("it is an export of senn, which describes itself and needs no mapping")
-    return "".join(f"# {line}\n" for line in lines) + (plan.mapping or "")
-
-
-def _exported_for_torch(file: WeightsFile) -> Plan:
-    """The network in the `network.safetensors` of a PyTorch export."""
-    try:
-        _, preprocessing = read_description(file.metadata["senn"])
-    except ValueError as error:
-        raise RunError(f"{file.path}: metadata `senn`: {error}") from error
-    where = f"the metadata of {file.path}"
-    described = parse_mapping(file.metadata["mapping"], where)  # JSON is YAML
-    architecture, params, arrays = build(file, described, where)
-    fault = mismatch(architecture, preprocessing)
-    if fault is not None:
-        raise RunError(f"{file.path}: metadata `senn`: {fault}")
-    return Plan(file.path, None, None, (), architecture, params, arrays, preprocessing)
 
 
 def write_import(plan: Plan, output: Path) -> Imported:
@@ -186,12 +52,10 @@ def write_import(plan: Plan, output: Path) -> Imported:
     flat = {
         f"params/{p}/{leaf}": a for p, leaves in plan.params.items() for leaf, a in leaves.items()
     }
-    found = Imported(
-        output, plan.architecture, plan.arrays, plan.preprocessing, digest_of(flat), plan.notes
-    )
+    found = Imported(**vars(plan), path=output, digest=digest_of(flat))
     existed = output.exists()
     try:
-        _write(found, plan)
+        _write(found)
     except BaseException:
         shutil.rmtree(output, ignore_errors=True)
         if existed:
@@ -208,15 +72,15 @@ def import_weights(
     return write_import(read_weights(weights, mapping, overrides), output)
 
 
-def _write(found: Imported, plan: Plan) -> None:
+def _write(found: Imported) -> None:
     """Writes the directory; what makes it a network to start from comes last."""
     path = found.path
     try:
         path.mkdir(parents=True, exist_ok=True)
-        write_atomic(path / TRANSFER, dumps(_record(found, plan), indent=1) + "\n")
+        write_atomic(path / TRANSFER, dumps(_record(found), indent=1) + "\n")
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
-    save_weights(path / "weights", found.architecture, plan.params)
+    save_weights(path / "weights", found.architecture, found.params)
     if found.preprocessing is None:
         return
     run = RunDirectory(path)
@@ -228,18 +92,18 @@ def _write(found: Imported, plan: Plan) -> None:
         raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
     run.write_summary(_summary(found))
     run.write_environment(environment())
-    run.write_spec(_spec(found, plan.source))
+    run.write_spec(_spec(found))
 
 
-def _record(found: Imported, plan: Plan) -> dict[str, Any]:
+def _record(found: Imported) -> dict[str, Any]:
     """The content of `transfer.json`, as `senn_cli.training.origin` describes it."""
     architecture = found.architecture
     return {
         "format": FORMAT,
         "origin": {
-            "name": plan.source.name,
+            "name": found.source.name,
             "run": None,
-            "path": str(plan.source.absolute()),
+            "path": str(found.source.absolute()),
             "step": None,
             "source": "import",
             "digest": found.digest,
@@ -250,8 +114,8 @@ def _record(found: Imported, plan: Plan) -> dict[str, Any]:
         },
         "chain": [],
         "settings": {
-            "mapping": None if plan.written is None else str(plan.written.absolute()),
-            "map": plan.mapping,
+            "mapping": None if found.written is None else str(found.written.absolute()),
+            "map": found.mapping,
         },
         "arrays": [
             {
@@ -279,7 +143,7 @@ def _summary(found: Imported) -> dict[str, Any]:
     }
 
 
-def _spec(found: Imported, source: Path) -> str:
+def _spec(found: Imported) -> str:
     """A spec of the network, whose data lie where the user may put some."""
     from senn_cli.spec import dump_spec, parse_spec
 
@@ -293,7 +157,7 @@ def _spec(found: Imported, source: Path) -> str:
     # JSON is YAML 1.2; the name of the run is that of the directory.
     spec = parse_spec(json.dumps(content), f"{found.path.name}.yaml", found.path)
     said = [
-        f"Imported from {source.name!r}: the network was trained elsewhere, not as this says.",
+        f"Imported from {found.source.name!r}: it was trained elsewhere, not as this says.",
         f"`senn evaluate` looks for examples in {DATA} (arrays x and y), or takes --data SPEC.",
     ]
     return "".join(f"# {line}\n" for line in said) + dump_spec(spec)

@@ -10,7 +10,7 @@ import pytest
 from senn_cli.errors import SpecError, UsageError
 from senn_cli.spec import load as loading
 from senn_cli.spec import load_spec
-from senn_cli.use.import_mapping import read_mapping
+from senn_cli.use.mapping_file import read_mapping
 
 
 def fault(path: Path) -> str:

@@ -11,7 +11,8 @@ import senn_cli
 from senn_cli.errors import UsageError
 from senn_cli.nets.architecture import PLAIN
 from senn_cli.use.import_names import told
-from senn_cli.use.imports import explained, import_weights, read_weights
+from senn_cli.use.import_plan import explained, read_weights
+from senn_cli.use.imports import import_weights
 from senn_cli.use.weights_files import open_weights
 from tests.use.elementwise import ELEMENTWISE
 from tests.use.torch_files import state_dict

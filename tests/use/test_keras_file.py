@@ -13,7 +13,7 @@ import pytest
 
 from senn_cli.errors import RunError, SennError, UsageError
 from senn_cli.model import Model
-from senn_cli.use.imports import read_weights
+from senn_cli.use.import_plan import read_weights
 from tests.use.elementwise import ELEMENTWISE
 
 h5py = pytest.importorskip("h5py")

@@ -11,7 +11,8 @@ import pytest
 from senn_cli.model import Model, load_model
 from senn_cli.nets.architecture import PLAIN
 from senn_cli.use.exports import FORMATS, export_model
-from senn_cli.use.imports import import_weights, read_weights
+from senn_cli.use.import_plan import read_weights
+from senn_cli.use.imports import import_weights
 from tests.use.made import made_run
 
 N = 1000
