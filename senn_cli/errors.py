@@ -34,8 +34,14 @@ class SennError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = None if hint is None else escaped(hint)
+        if self.hint is not None:
+            self.add_note(self.hint)  # the last line of a traceback, from Python
         if title is not None:
             self.title = title
+
+    def _render_traceback_(self) -> list[str]:
+        # What a notebook shows: the fault is the user's to mend, not that of the code below.
+        return [f"{self.title}: {self.message}", *filter(None, [self.hint])]
 
 
 class SpecError(SennError):

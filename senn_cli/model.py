@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 BLOCK = 1024
 """Examples computed at a time."""
+
+FEWEST = 15
+"""Fewer examples than the power of two above are filled up to that."""
 
 
 @dataclass(frozen=True)
@@ -71,14 +74,16 @@ class Model:
         """The network's raw outputs `(N, m)`: logits, or scaled predictions."""
         x = self._examples(x)
         size = min(BLOCK, kind_of(self.architecture).block)
+        widths = np.asarray(self.architecture.widths, np.int32)
         parts = []
         # Scaled a block at a time: a large image set would not fit into memory as float32.
         for start in range(0, len(x), size):
             inputs = self.preprocessing.inputs(x[start : start + size])
-            # The last block is filled up, so that one program does for all of them.
-            room = size if len(x) > size else len(inputs)
+            # Blocks are filled up, so that a few programs do for all numbers of examples.
+            room = size if len(x) > size else min(size, 1 << max(FEWEST, len(x) - 1).bit_length())
             filled = np.pad(inputs, ((0, room - len(inputs)), (0, 0)))
-            parts.append(np.asarray(self._compiled(self.params, filled))[: len(inputs)])
+            found = _compiled()(self.architecture.shape(), self.params, filled, widths)
+            parts.append(np.asarray(found)[: len(inputs)])
         if not parts:
             self.preprocessing.inputs(x)  # the shape is checked all the same
             return np.zeros((0, self.architecture.outputs), np.float32)
@@ -105,12 +110,15 @@ class Model:
         widths = jnp.asarray(self.architecture.widths, jnp.int32)
         return outputs(self.architecture.shape(), params, inputs, widths)
 
-    @cached_property
-    def _compiled(self) -> Callable[..., jax.Array]:
-        """`network`, compiled once for every number of examples."""
-        import jax
 
-        return jax.jit(self.network)
+@cache
+def _compiled() -> Callable[..., jax.Array]:
+    """The outputs of networks, compiled once a shape for all models of a process."""
+    import jax
+
+    from senn_cli.nets.registry import outputs
+
+    return jax.jit(outputs, static_argnums=0)
 
 
 def load_model(path: Path) -> Model:

@@ -57,7 +57,7 @@ def report(
     _require_different(records)
     if path is None:
         path = (records[0].path if len(records) == 1 else Path.cwd()) / _NAME
-    _write(path, page(records, datetime.now().astimezone()))
+    write_page(path, page(records, datetime.now().astimezone()))
     out = console.stdout()
     out.print(printable(str(path), out.encoding), soft_wrap=True)
     if open_page:
@@ -90,7 +90,8 @@ def _require_different(records: Sequence[Record]) -> None:
         seen.add((record.path, record.step))
 
 
-def _write(path: Path, text: str) -> None:
+def write_page(path: Path, text: str) -> None:
+    """Writes a page; RunError where it cannot be written."""
     from senn_cli.runs.files import write_atomic
 
     try:

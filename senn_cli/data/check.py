@@ -184,9 +184,11 @@ def _few(dataset: Dataset, parts: dict[str, PartReport]) -> list[str]:
     found, train = [], parts["train"].examples
     examples = sum(part.examples for part in parts.values())
     if examples < FEW:
+        measured = ", and none measures the result"
+        if "test" in parts:
+            measured = f", of which {parts['test'].examples} measure the result"
         found.append(
-            f"only {plural(examples, 'example')}, of which {parts['test'].examples} measure the "
-            "result: it will vary much with the seed"
+            f"only {plural(examples, 'example')}{measured}: it will vary much with the seed"
         )
     if dataset.task == "regression":
         if dataset.outputs > 1:

@@ -103,7 +103,7 @@ class Dataset:
       task: a class of several, several labels, or numbers.
       train: what is learned from.
       validation: held-out examples for choices made during training; None where there are none.
-      test: the final measure, never used for a choice.
+      test: the final measure, never used for a choice; without rows where nothing is set aside.
       classes: names of the classes in the order of their numbers; empty for regression.
       shift, scale: broadcastable to the shape of one example; float64 where the inputs are, else
         float32.
@@ -157,4 +157,4 @@ class Dataset:
     def parts(self) -> dict[str, Part]:
         """The parts that exist, by name, in the order train, validation, test."""
         named = {"train": self.train, "validation": self.validation, "test": self.test}
-        return {name: part for name, part in named.items() if part is not None}
+        return {name: part for name, part in named.items() if part is not None and len(part)}

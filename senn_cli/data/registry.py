@@ -96,7 +96,8 @@ def counted(dataset: Dataset) -> Dataset:
 def load_dataset(spec: DataSpec, seed: int, encoding: Encoding | None = None) -> Dataset:
     """Loads a source, splits it and fits the scaling on the training part.
 
-    The order is fixed: where the source has no test part, one is held out (a share is of all rows);
+    The order is fixed: where the source has no test part, one is held out (a share is of all rows;
+    of 0 it is empty);
     then the validation part (a share of what is left, or the source's own); then the subset is
     chosen from what remains to train on; then the scaling is fitted on that. So the validation and
     test parts are the same for every size of subset. Each step draws from its own function of the
@@ -121,13 +122,11 @@ def load_dataset(spec: DataSpec, seed: int, encoding: Encoding | None = None) ->
     share = spec.test if isinstance(spec, Divided) else 0
     if test is None:
         count = count_of(share, len(train))
-        if count < 1:
-            raise DataError(
-                "data.test is 0, and there is no test part of its own",
-                hint="set data.test to a share or count, or data.test_path to a second file",
-            )
-        stay, held = hold_out(len(train), count, labels(train), seed=seed, purpose="test")
-        train, test = train.take(stay), train.take(held)
+        if count > 0:
+            stay, held = hold_out(len(train), count, labels(train), seed=seed, purpose="test")
+            train, test = train.take(stay), train.take(held)
+        else:
+            test = train.take(np.arange(0))
     elif share != 0 and isinstance(spec, OwnFiles):
         raise DataError(
             f"data.test is {share}, but data.test_path names a test part already",

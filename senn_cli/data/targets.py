@@ -200,5 +200,5 @@ def as_weights(values: Array, what: str) -> Array:
         row = int(negative[0])
         raise DataError(f"{what}: a weight is negative: {values[row]} in row {row}")
     if not values.any():
-        raise DataError(f"{what}: all weights are 0, so that no example counts")
+        raise DataError(f"{what}: all weights are zero, so that no example counts")
     return values.astype(np.float32)

@@ -21,8 +21,6 @@ def test_part(spec: Spec) -> Iterator[Found]:
     if not isinstance(spec.data, OwnFiles):
         return
     path, others = ("data", "test"), ("data.test_path",)
-    if spec.data.test_path is None and spec.data.test == 0:
-        yield Found(path, "should not be 0 without data.test_path: a test set is needed", others)
     if spec.data.test_path is not None and spec.data.test != 0:
         yield Found(path, "should be left out when data.test_path names the test set", others)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import yaml
 
 from senn_cli.spec.duration import UNITS
 from senn_cli.spec.earlier import HEADER
+from senn_cli.spec.paths import BASE_DIRECTORY
 from senn_cli.spec.spec import Spec
 from senn_cli.spec.yaml import core_tag
 
@@ -50,13 +52,14 @@ _Dumper.add_representer(_Inline, _inline)
 _Dumper.add_representer(list, _inline)
 
 
-def dump_spec(spec: Spec) -> str:
+def dump_spec(spec: Spec, base_dir: Path | None = None) -> str:
     """The spec as YAML with every default written out; loading it gives an equal spec.
 
     Args:
       spec: its paths are written as they are, absolute if the spec was loaded.
+      base_dir: where it will lie; paths below are written relative to it.
     """
-    written = _styled(spec.model_dump(mode="json"))
+    written = _styled(spec.model_dump(mode="json", context={BASE_DIRECTORY: base_dir}))
     return f"{HEADER}\n{_dumped(written)}"
 
 

@@ -79,6 +79,19 @@ def parse_spec(
     return _checked(root, found, name, base_dir, overrides, also)
 
 
+def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What a spec file says, as plain values that nothing has checked yet.
+
+    Raises:
+      SpecError: the file can't be read, or is no mapping in YAML.
+    """
+    root, found, _ = _document(_read(Path(path)), str(path))
+    if found:
+        raise InvalidSpecError([Fault(f.origin, f.line, f.path, f.message) for f in found])
+    value: dict[str, Any] = plain(root)
+    return value
+
+
 def _document(text: str, filename: str) -> tuple[Node, list[YamlFault], str]:
     """The mapping that a text is, what is wrong in it, and the name that stands in messages."""
     root, found = read_yaml(text, filename=printable(filename))

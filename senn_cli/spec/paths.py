@@ -4,13 +4,19 @@ import os
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, ValidationInfo, WithJsonSchema
+from pydantic import (
+    BeforeValidator,
+    PlainSerializer,
+    SerializationInfo,
+    ValidationInfo,
+    WithJsonSchema,
+)
 
 from senn_cli.spec.base import fault
 from senn_cli.spec.describe import describe
 
 BASE_DIRECTORY = "base_dir"
-"""The key of the validation context that holds the directory of the spec file."""
+"""The key of the context that holds the directory of the spec file, read or to be written."""
 
 
 def _absolute(value: Any, info: ValidationInfo) -> Path:
@@ -25,7 +31,16 @@ def _absolute(value: Any, info: ValidationInfo) -> Path:
     return Path(os.path.abspath(Path(base) / os.path.expanduser(text)))
 
 
+def _written(path: Path, info: SerializationInfo) -> str:
+    """What lies beside the spec file is named from there, so that both can be moved."""
+    base = (info.context or {}).get(BASE_DIRECTORY)
+    return str(path.relative_to(base) if base and path.is_relative_to(base) else path)
+
+
 SpecPath = Annotated[
-    Path, BeforeValidator(_absolute), WithJsonSchema({"type": "string", "minLength": 1})
+    Path,
+    BeforeValidator(_absolute),
+    PlainSerializer(_written, when_used="json"),
+    WithJsonSchema({"type": "string", "minLength": 1}),
 ]
-"""An absolute path, written relative to the spec file; `~` is the home directory."""
+"""An absolute path, read relative to the spec file; `~` is the home directory."""

@@ -74,11 +74,11 @@ class OwnFiles(Divided):
         description="A second file with the test set, relative to the spec file; null to set the "
         "part `test` of the first file aside.",
     )
-    # Zero is allowed here, as `test_path` leaves nothing to set aside.
     test: Part = Field(
         default=0.2,
         description="Part of the data set aside as the test set: a fraction, a percentage or a "
-        "number of examples; it is 0 when `test_path` is given.",
+        "number of examples; 0 for none, so that all are learned from, as it is by default with "
+        "`test_path`.",
     )
 
     @model_validator(mode="before")

@@ -13,6 +13,7 @@ from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.free import require_free
 from senn_cli.runs.keep import best_moments
 from senn_cli.runs.layout import BEFORE_GROWTH, BEST, CHECKPOINTS
+from senn_cli.spec import dump_spec, load_spec
 from senn_cli.training.origin import TRANSFER
 
 
@@ -54,7 +55,7 @@ def branch_off(
             if path.exists():
                 shutil.copy2(path, branch.path / path.name)
         # The spec comes last: a directory without it is no run.
-        shutil.copy2(directory.spec_path, branch.spec_path)
+        branch.write_spec(dump_spec(load_spec(directory.spec_path), branch.path))
     except (OSError, shutil.Error) as error:
         shutil.rmtree(branch.path, ignore_errors=True)
         raise RunError(f"{directory.path} cannot be copied to {branch.path}: {error}") from error

@@ -1,7 +1,8 @@
 """Signals that ask a run to stop: the first is a request, the second an order.
 
 After the first, `Interruption.requested` says so, and the loop ends at its next boundary with a
-checkpoint. A second one ends the process at once, whatever it is doing.
+checkpoint. A second one ends the process at once, whatever it is doing; in a notebook or another
+interactive session, whose other work would be lost, it is a `KeyboardInterrupt`.
 
 Python runs signal handlers in the main thread and between two of its instructions only, so during
 a long compilation they are not run at all. The numbers of arriving signals are therefore written to
@@ -10,10 +11,12 @@ a socket by the interpreter (`signal.set_wakeup_fd`), and a thread of its own re
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -57,6 +60,11 @@ def _end(number: int, frame: FrameType | None) -> None:
     os._exit(exit_code(number))
 
 
+def is_interactive() -> bool:
+    """Whether somebody types into this process: a notebook's kernel, or Python's prompt."""
+    return hasattr(sys, "ps1") or "ipykernel" in sys.modules
+
+
 class Interruption(Observer):
     """Hears signals while its context is open, and puts the old handlers back afterwards.
 
@@ -69,6 +77,7 @@ class Interruption(Observer):
       heard: called at the first signal, at once and from another thread.
       together: signals that arrive within so many seconds after the first belong to it. A closed
         terminal, `timeout` and batch systems send several at once, which are one request.
+      ends: whether a second signal ends the process; by default where nobody types.
 
     Attributes:
       requested: the number of the first signal, or None as long as there was none.
@@ -80,8 +89,11 @@ class Interruption(Observer):
         heard: Callable[[], object] = lambda: None,
         *,
         together: float = 0.1,
+        ends: bool | None = None,
     ) -> None:
         self.requested: int | None = None
+        self._ends = not is_interactive() if ends is None else ends
+        self._ordered = False  # by a second signal
         self._give_back = give_back
         self._together = together
         self._old: dict[int, Any] = {}
@@ -144,6 +156,11 @@ class Interruption(Observer):
         # The thread does this as well, perhaps a moment later; only it counts signals.
         if self.requested is None:
             self.requested = number
+        if (
+            self._ordered and frame is not None
+        ):  # in the main thread, where it reaches whoever trains
+            self._ordered = False
+            raise KeyboardInterrupt
 
     def _watch(self, reader: socket.socket) -> None:
         """Reads the numbers of signals until the other end is closed."""
@@ -158,7 +175,12 @@ class Interruption(Observer):
                 # A thread of its own, as a terminal may not take the answer.
                 self._answer.start()
             elif now - first > self._together:
-                self._quit(exit_code(number))
+                if self._ends:
+                    self._quit(exit_code(number))
+                if not self._ordered:
+                    # The main thread may have looked already, so that it is told once more.
+                    self._ordered, first = True, now
+                    _thread.interrupt_main(signal.SIGINT)
 
     def _quit(self, code: int) -> None:
         """Ends the process without any of the usual clearing up."""

@@ -98,7 +98,7 @@ def resume_run(
         directory.cut(document.get("metrics_bytes", 0), document.get("history_bytes", 0))
         if spec != before:
             directory.keep_spec()
-            directory.write_spec(dump_spec(spec))
+            directory.write_spec(dump_spec(spec, directory.path))
         known = environment() | {"device": device, "devices": list(map(str, jax.devices()))}
         directory.write_environment(known)
         directory.append_resumed(

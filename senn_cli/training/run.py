@@ -62,7 +62,7 @@ def train_run(
     spec: Spec,
     *,
     root: Path = Path("runs"),
-    run_directory: Path | None = None,
+    run_directory: Path | RunDirectory | None = None,
     until: Duration | None = None,
     observers: Sequence[Observer] = (),
 ) -> Run:
@@ -71,7 +71,7 @@ def train_run(
     Args:
       spec: the resolved spec.
       root: where a new run directory is made, unless `run_directory` names one.
-      run_directory: a new or empty directory.
+      run_directory: a new or empty directory, or one that was made for the run, with its data.
       until: where to stop before the end, with a checkpoint to resume from.
       observers: told of every moment, in this order, after it has been written.
 
@@ -96,7 +96,7 @@ def new_run(
     spec: Spec,
     *,
     root: Path,
-    run_directory: Path | None,
+    run_directory: Path | RunDirectory | None,
     until: Duration | None,
     observers: Sequence[Observer],
     network: Callable[[Dataset, Optimizer], Network] | None = None,
@@ -110,7 +110,7 @@ def new_run(
         it, so that a directory which was not prepared to the end is no run.
     """
     heard = Observers(observers)
-    if run_directory is not None:
+    if isinstance(run_directory, Path):
         require_free(run_directory)
     check_trackers(spec)
     with Interruption(heard.close, heard.interrupted) as interruption:
@@ -118,14 +118,16 @@ def new_run(
         for note in dataset.notes:
             heard.note(f"note: {note}")
         trainer = assemble(spec, dataset, ledger, until, network)
-        directory = (
-            RunDirectory.at(run_directory)
-            if run_directory is not None
-            else RunDirectory.create(root, spec.name)
-        )
+        match run_directory:
+            case RunDirectory():
+                directory = run_directory
+            case None:
+                directory = RunDirectory.create(root, spec.name)
+            case _:
+                directory = RunDirectory.at(run_directory)
         with RunLock(directory.path):
             prepare(directory, dataset, trainer)
-            directory.write_spec(dump_spec(spec))
+            directory.write_spec(dump_spec(spec, directory.path))
             directory.write_environment(environment() | {"device": device, "devices": _devices()})
             return carry_on(spec, directory, device, dataset, trainer, heard, interruption)
 
@@ -253,11 +255,15 @@ def _finish(
     status: str,
     network: Network | None = None,
 ) -> Run:
-    """Evaluates `network`, by default the last, on the test part; writes weights and summary."""
+    """Evaluates `network`, by default the last, on the test part if there is one; writes weights
+    and summary."""
     network = trainer.network if network is None else network
     ledger, architecture = trainer.ledger, network.architecture
-    with ledger.phase("evaluate"):
-        loss, value = trainer.measure(on_device(dataset, dataset.test), network)
+    tested: dict[str, Any] = {}
+    if len(dataset.test):
+        with ledger.phase("evaluate"):
+            loss, value = trainer.measure(on_device(dataset, dataset.test), network)
+        tested = {f"test_{trainer.measure.figure}": value, "test_loss": loss}
     params = jax.device_get(network.state.params)
     with ledger.phase("save"):
         save_weights(directory.path / "weights", architecture, params)
@@ -266,8 +272,7 @@ def _finish(
         "status": status,
         "policy": spec.expansion.policy,
         "seed": spec.seed,
-        f"test_{trainer.measure.figure}": value,
-        "test_loss": loss,
+        **tested,
         "hidden": list(architecture.widths),
         "parameters": architecture.parameters,
         "events": trainer.memory.accepted,

@@ -237,7 +237,7 @@ def test_weights_and_several_labels(tmp_path: Path) -> None:
         ("w", [1, 1], r"array 'x' has 3 examples, but .*array 'w' has 2"),
         ("w", [[1], [1], [1]], r"array 'w': expected numbers of the shape \(N,\)"),
         ("w", [1, -1, 1], "array 'w': a weight is negative: -1 in row 1"),
-        ("w", [0, 0, 0], "array 'w': all weights are 0"),
+        ("w", [0, 0, 0], "array 'w': all weights are zero"),
         ("y", [1, 0, 1], r"array 'y': several labels are numbers 0 or 1 of the shape"),
         ("y", [[1, 0], [0, 3], [1, 1]], r"array 'y': a label holds .* at index \(1, 1\) stands 3"),
     ):

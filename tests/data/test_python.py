@@ -228,7 +228,7 @@ FAULTS: dict[str, tuple[tuple[Any, ...], str]] = {
     "lengths": ((NUMBERS, [0, 1]), "X has 4 examples, but y has 2"),
     "weights": ((NUMBERS, GOOD, [1.0]), "X has 4 examples, but sample_weight has 1"),
     "negative": ((NUMBERS, GOOD, [1, 1, -1, 1]), "weight: a weight is negative: -1 in row 2"),
-    "zero weights": ((NUMBERS, GOOD, [0] * 4), "sample_weight: all weights are 0"),
+    "zero weights": ((NUMBERS, GOOD, [0] * 4), "sample_weight: all weights are zero"),
     "nan weight": ((NUMBERS, GOOD, [1, 1, np.nan, 1]), "sample_weight: 1 of 4 values are NaN"),
     "text weights": ((NUMBERS, GOOD, list("abcd")), "sample_weight: expected numbers"),
     "nan in y": ((NUMBERS, [0, 1, np.nan, 1]), r"y: 1 of 4 values are NaN .* at index 2"),

@@ -78,10 +78,6 @@ def faults(text: str) -> list[str]:
             "optimizer.schedule.warmup should not be longer than training, 20 epochs",
         ),
         (
-            "data: {source: npz, path: x, test: 0}\nnetwork: mlp",
-            "data.test should not be 0 without data.test_path",
-        ),
-        (
             "data: {source: npz, path: x, test_path: y, test: 0.1}\nnetwork: mlp",
             "data.test should be left out when data.test_path names the test set",
         ),

@@ -377,3 +377,14 @@ def test_the_schema_knows_the_short_forms() -> None:
     width = schema["$defs"]["SearchSpec"]["properties"]["width"]["anyOf"]
     assert width[1]["type"] == "boolean"
     assert schema["$defs"]["StandingSpec"]["properties"]["every"]["anyOf"][1]["type"] == "string"
+
+
+def test_paths_beside_the_spec_are_written_relative_to_it(tmp_path: Path) -> None:
+    here, away = tmp_path / "run", tmp_path / "away.npz"
+    text = f"data: {{source: npz, path: {here}/data.npz, test_path: {away}}}\nnetwork: mlp\n"
+    written = dump_spec(parse_spec(text), here)
+    value = yaml.safe_load(written)["data"]
+    assert (value["path"], value["test_path"]) == ("data.npz", str(away))
+    assert parse_spec(written, base_dir=here) == parse_spec(text)
+    moved = parse_spec(written, base_dir=tmp_path / "moved")
+    assert moved.data.path == tmp_path / "moved" / "data.npz"

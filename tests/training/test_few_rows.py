@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import senn_cli
+from senn_cli.data.check import check_dataset
 from senn_cli.data.registry import load_dataset
-from senn_cli.errors import DataError
+from senn_cli.errors import DataError, UsageError
 from senn_cli.spec import parse_spec
+from senn_cli.use.evaluation import evaluate_run
 
 GROWING = (
     "expansion={depth: false, every: {steps: 1}, width: {proposals: 2, polished: 1, steps: 1}}"
@@ -77,3 +79,23 @@ def test_nothing_left_to_train_on_is_refused(
     spec = parse_spec(text)
     with pytest.raises(DataError, match=message):
         load_dataset(spec.data, 0)
+
+
+def test_without_a_test_part_all_examples_are_learned_from(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", x=np.arange(8.0), y=np.arange(8.0) ** 2)
+    spec = {
+        "data": {"source": "npz", "path": tmp_path / "a.npz", "task": "regression", "test": 0}
+        | {"validation": 0},
+        "network": {"kind": "mlp", "hidden": [1], "activation": "tanh"},
+        "expansion": "none",
+        "training": {"steps": 3},
+    }
+    run = senn_cli.train(spec, run_directory=tmp_path / "run")
+    assert not any(key.startswith("test_") for key in run.summary)
+    loaded = senn_cli.load_spec(run.path / "spec.yaml")
+    dataset = load_dataset(loaded.data, loaded.seed)
+    assert (len(dataset.train), dataset.validation, len(dataset.test)) == (8, None, 0)
+    assert list(dataset.parts) == ["train"]
+    with pytest.raises(UsageError, match="have no test part, only train"):
+        evaluate_run(run.path)
+    assert "none measures the result" in " ".join(check_dataset(dataset).warnings)

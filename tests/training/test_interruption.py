@@ -37,6 +37,7 @@ def heard():
     {heard}
 
 answered = threading.Event()
+{interactive}
 with Interruption(give_back, heard, together={together}) as interruption:
     print("ready", flush=True)
     {busy}
@@ -50,9 +51,15 @@ COMPILE = 'hashlib.pbkdf2_hmac("sha256", b"a", b"b", {rounds})'
 
 
 def start(
-    busy: str, give_back: str = "pass", together: float = 0.0, heard: str = "pass"
+    busy: str,
+    give_back: str = "pass",
+    together: float = 0.0,
+    heard: str = "pass",
+    interactive: str = "",
 ) -> subprocess.Popen[str]:
-    program = PROGRAM.format(busy=busy, give_back=give_back, together=together, heard=heard)
+    program = PROGRAM.format(
+        busy=busy, give_back=give_back, together=together, heard=heard, interactive=interactive
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", program],
         stdin=subprocess.PIPE,
@@ -275,3 +282,23 @@ def test_the_answer_comes_during_a_call_that_never_returns_to_python() -> None:
     assert process.poll() is None
     process.kill()
     process.communicate(timeout=LIMIT)
+
+
+def test_in_an_interactive_session_the_second_interrupts_what_runs() -> None:
+    """The process, with all else that somebody has in it, goes on."""
+    shell = "sys.ps1 = '>>> '"
+    program = f"try:\n        {WAIT}\n    except KeyboardInterrupt: print('interrupted')"
+    for _ in range(3):
+        process = start(program, interactive=shell)
+        out, error = interrupted_twice(process, signal.SIGINT, signal.SIGINT)
+        assert out.splitlines() == ["interrupted", str(int(signal.SIGINT))] and error == ""
+        assert process.returncode == 0
+
+
+def test_in_an_interactive_session_the_first_is_a_request_after_a_long_call() -> None:
+    """Its handler runs when the call has ended, long after the signal, and does not interrupt."""
+    busy = COMPILE.format(rounds=1_500_000)
+    process = start(busy, interactive="sys.ps1 = '>>> '")
+    process.send_signal(signal.SIGINT)
+    out, error = process.communicate(timeout=LIMIT)
+    assert out.splitlines() == ["heard", str(int(signal.SIGINT))] and error == ""
