@@ -158,15 +158,33 @@ class Model:
         """The numbers that `features` names, of a table's columns."""
         parts = []
         for column in self.columns:
-            values = np.array(list(table[column["name"]]), object)
-            missing = np.array([v is None or v == "" or v != v for v in values], bool)
-            known = [None] if column["categories"] is None else column["categories"]
-            block = np.full((len(values), len(known)), np.nan)
-            for place, name in enumerate(known):
-                hits = values if name is None else [str(value) == name for value in values]
-                block[~missing, place] = np.asarray(hits)[~missing].astype(np.float64)
-            parts.append(block)
+            known, values = column["categories"], list(table[column["name"]])
+            cells = [_text(value, known or ()) for value in values]
+            if known is None:
+                block = [
+                    [float(value) if cell else np.nan]
+                    for value, cell in zip(values, cells, strict=True)
+                ]
+            else:
+                block = [
+                    [float(cell == name) if cell else np.nan for name in known] for cell in cells
+                ]
+            parts.append(np.asarray(block, np.float64))
         return np.concatenate(parts, axis=1)
+
+
+BOOLEANS = frozenset({"true", "yes", "t", "y", "false", "no", "f", "n"})
+
+
+def _text(value: Any, known: Sequence[str] = ()) -> str:
+    """A value as a table of text has it, one of `known` if it is; empty where it is missing."""
+    if value is None or type(value).__name__ == "NAType" or value != value:
+        return ""
+    if hasattr(value, "is_integer") and value.is_integer():
+        return str(int(value))
+    text = str(value).strip()
+    # In a column of such words True and true are one value.
+    return text.lower() if BOOLEANS.issuperset(known) else text
 
 
 def _layers(described: Sequence[dict[str, Any]]) -> tuple[tuple[int, str], ...]:

@@ -191,19 +191,33 @@ class Model(nn.Module):
         """The numbers that `features` names, of a table's columns."""
         parts = []
         for column in self.columns:
-            values, known = list(table[column["name"]]), column["categories"]
-            missing = [value is None or value == "" or value != value for value in values]
-            count = 1 if known is None else len(known)
-            rows = []
-            for value, no in zip(values, missing, strict=True):
-                if no:
-                    rows.append([math.nan] * count)
-                elif known is None:
-                    rows.append([float(value)])
-                else:
-                    rows.append([float(str(value) == name) for name in known])
-            parts.append(torch.tensor(rows, dtype=self.shift.dtype).reshape(-1, count))
+            known, values = column["categories"], list(table[column["name"]])
+            cells = [_text(value, known or ()) for value in values]
+            if known is None:
+                block = [
+                    [float(value) if cell else math.nan]
+                    for value, cell in zip(values, cells, strict=True)
+                ]
+            else:
+                block = [
+                    [float(cell == name) if cell else math.nan for name in known] for cell in cells
+                ]
+            parts.append(torch.tensor(block, dtype=self.shift.dtype))
         return torch.cat(parts, dim=1)
+
+
+BOOLEANS = frozenset({"true", "yes", "t", "y", "false", "no", "f", "n"})
+
+
+def _text(value: Any, known: Sequence[str] = ()) -> str:
+    """A value as a table of text has it, one of `known` if it is; empty where it is missing."""
+    if value is None or type(value).__name__ == "NAType" or value != value:
+        return ""
+    if hasattr(value, "is_integer") and value.is_integer():
+        return str(int(value))
+    text = str(value).strip()
+    # In a column of such words True and true are one value.
+    return text.lower() if BOOLEANS.issuperset(known) else text
 
 
 def _layers(described: Sequence[Mapping[str, Any]]) -> tuple[tuple[int, str], ...]:

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from senn_cli.errors import UsageError
 from senn_cli.model import Model, load_model
 from senn_cli.use.export_inputs import some_row
 from senn_cli.use.exports import export_model
@@ -29,7 +30,7 @@ class Blocked(importlib.abc.MetaPathFinder):
             raise ImportError(name + " is blocked")
 sys.meta_path.insert(0, Blocked())
 """
-TABLE = "{source: csv, path: t.csv, target: kind, missing: median, categories: [city]}"
+TABLE = "{source: csv, path: t.csv, target: kind, missing: median, categories: [city, new, floor]}"
 DATA = {
     "images": "{source: digits, subset: 100}",
     "table": TABLE,
@@ -41,8 +42,12 @@ DATA = {
 def models(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Model]:
     folder = tmp_path_factory.mktemp("runs")
     rng = np.random.default_rng(0)
-    rows = [f"{rng.normal(40, 9):.3f},{('Rome', 'Oslo')[n % 2]},{'xyz'[n % 3]}" for n in range(60)]
-    (folder / "t.csv").write_text("\n".join(["age of it,city,kind", *rows, ",Rome,x", "3,,y"]))
+    rows = [
+        f"{rng.normal(40, 9):.3f},{('Rome', 'Oslo')[n % 2]},{n % 5 > 2},{n % 7 % 2},{'xyz'[n % 3]}"
+        for n in range(60)
+    ]
+    head = "age of it,city,new,floor,kind"
+    (folder / "t.csv").write_text("\n".join([head, *rows, ",Rome,TRUE,1,x", "3,,,,y"]))
     x = rng.normal(size=(50, 2, 3)) * 4 + 3
     np.savez(folder / "values.npz", x=x, y=x[:, 0, :2] * 50)
     return {
@@ -72,8 +77,9 @@ def answer(model: Model, name: str) -> str:
     x = np.zeros((1, *how.shape))
     if name == "table":
         row = some_row(how)
-        assert list(row) == ["age of it", "city"] and row["city"] == ["Oslo"]
-        x = np.array([[row["age of it"][0], 1.0, 0.0]])
+        assert list(row) == ["age of it", "city", "new", "floor"]
+        assert (row["city"], row["new"], row["floor"]) == (["Oslo"], ["false"], ["0"])
+        x = np.array([[row["age of it"][0], 1, 0, 1, 0, 1, 0]])
     return how.classes[int(model(x).argmax())]
 
 
@@ -110,6 +116,7 @@ import numpy as np
 model = network.load()
 ages = [41.5, 30, float("nan"), None]
 rows = {{"city": ["Oslo", None, "Paris", "Rome"], "age of it": ages, "id": [1, 2, 3, 4]}}
+rows |= {{"new": [True, "false", None, "TRUE"], "floor": [0, 1.0, "1", float("nan")]}}
 answers = model.{call}(rows)
 np.save("answers.npy", np.asarray(answers))
 print(model.features)
@@ -127,8 +134,15 @@ def test_modules_take_columns_by_name(
     pytest.importorskip("pandas")
     export_model(models["table"], "a", kind, tmp_path)
     text = run(f"sys.path.insert(0, '.'){COLUMNS.format(call=call)}", tmp_path)
-    assert text.strip() == "('age of it', 'city=Oslo', 'city=Rome')"
-    x = [[41.5, 1, 0], [30, np.nan, np.nan], [np.nan, 0, 0], [np.nan, 0, 1]]
+    names = "'new=false', 'new=true', 'floor=0', 'floor=1'"
+    assert text.strip() == f"('age of it', 'city=Oslo', 'city=Rome', {names})"
+    no = np.nan
+    x = [
+        [41.5, 1, 0, 0, 1, 1, 0],
+        [30, no, no, 1, 0, 0, 1],
+        [no, 0, 0, no, no, 0, 1],
+        [no, 0, 1, 0, 1, no, no],
+    ]
     found = np.load(tmp_path / "answers.npy")
     np.testing.assert_allclose(found, models["table"](np.array(x)), atol=1e-6)
 
@@ -143,6 +157,8 @@ def test_columns_are_inputs_of_onnx_by_their_names(
     assert [(i.name, i.type, i.shape) for i in session.get_inputs()] == [
         ("age of it", "tensor(double)", ["b", 1]),
         ("city", "tensor(string)", ["b", 1]),
+        ("new", "tensor(string)", ["b", 1]),
+        ("floor", "tensor(string)", ["b", 1]),
     ]
     assert [(o.name, o.shape) for o in session.get_outputs()] == [
         ("logits", ["b", 3]),
@@ -152,9 +168,12 @@ def test_columns_are_inputs_of_onnx_by_their_names(
     feed = {
         "age of it": np.array([[41.5], [30], [np.nan]]),
         "city": np.array([["Oslo"], [""], ["Paris"]], object),
+        "new": np.array([["true"], ["false"], [""]]),
+        "floor": np.array([["0"], ["1"], ["5"]]),
     }
     _, shares, labels = session.run(None, feed)
-    x = np.array([[41.5, 1, 0], [30, np.nan, np.nan], [np.nan, 0, 0]])
+    no = np.nan
+    x = np.array([[41.5, 1, 0, 0, 1, 1, 0], [30, no, no, 1, 0, 0, 1], [no, 0, 0, no, no, 0, 0]])
     wanted = models["table"](x)
     np.testing.assert_allclose(shares, wanted, atol=1e-6)
     classes = models["table"].preprocessing.classes
@@ -177,3 +196,13 @@ def test_images_are_bytes_in_their_own_shape(models: Mapping[str, Model], tmp_pa
     program = export_model(models["images"], "a", "stablehlo", tmp_path).files[0]
     called = export.deserialize(bytearray(program.read_bytes()))
     np.testing.assert_allclose(called.call(x)["probabilities"], wanted, atol=1e-6)
+
+
+def test_columns_that_cannot_be_inputs_of_a_graph(tmp_path: Path) -> None:
+    lines = [f"{n % 7},{n % 5},{'xy'[n % 2]}" for n in range(40)]
+    (tmp_path / "t.csv").write_text("\n".join(["labels,b,kind", *lines]))
+    model = load_model(made_run(tmp_path / "run", "{source: csv, path: t.csv, target: kind}"))
+    with pytest.raises(UsageError, match="the column 'labels' cannot be an input") as caught:
+        export_model(model, "a", "onnx", tmp_path / "out")
+    assert "the format torch or flax" in str(caught.value.hint)
+    assert not (tmp_path / "out").exists()
