@@ -127,7 +127,8 @@ def _array(value: Any, what: str) -> Array:
     if isinstance(value, dict):
         raise DataError(
             f"{what} is a mapping with the keys {', '.join(map(str, value))}",
-            hint="let it yield pairs (inputs, target), for example by a Dataset around it",
+            hint="let it yield pairs (inputs, target), for example by a Dataset around it; of the "
+            "library datasets give dataset.to_pandas()",
         )
     try:
         array = np.asarray(value)

@@ -53,6 +53,10 @@ def array_of(value: Any, what: str, limit: int = LIMIT) -> tuple[Array, list[str
                 hint="reduce its columns first, for example by sklearn.decomposition.TruncatedSVD",
             )
         return np.asarray(value.toarray()), [f"{told} became a dense one, {in_bytes(size)}"]
+    if isinstance(value, np.ma.MaskedArray):
+        gaps = np.ma.getmaskarray(value)
+        # As an array it would show what lies under the mask.
+        return (np.where(gaps, np.nan, value.data) if gaps.any() else value.data), []
     if isinstance(value, list | tuple) and value and isinstance(value[0], dict):
         raise DataError(f"{what} is a list of mappings", hint=f"pandas.DataFrame({what})")
     if isinstance(value, list | tuple) and value and all(map(is_tensor, value)):

@@ -61,7 +61,7 @@ def _keep_table(table: Table, given: Given, path: Path, task: Task) -> dict[str,
         section["weights"] = _free("sample_weight", columns)
         columns[section["weights"]] = _cells(given.weights)
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
+        writer = csv.writer(file)  # whose ends of lines have it quote both of their letters
         writer.writerow(columns)
         writer.writerows(zip(*columns.values(), strict=True))
     return section

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given as rule
+from hypothesis import settings
+from hypothesis import strategies as st
 from scipy import sparse
 
 from senn_cli.data import tabular
@@ -24,6 +28,7 @@ from senn_cli.data.kept import keep
 from senn_cli.data.python import ArgumentError, Given, given
 from senn_cli.data.registry import load_dataset
 from senn_cli.data.table import Table
+from senn_cli.data.text_table import read_table
 from senn_cli.spec.load import from_values
 
 NUMBERS = [[1.5, -2.0], [3.0, 4.0], [0.0, 5.25], [7.0, 1e-3]]
@@ -143,6 +148,14 @@ def test_arrays_with_text_or_gaps_become_a_table() -> None:
     assert table(gaps, fills=True).column("x2") == ["", "3"]
     with pytest.raises(ArgumentError, match=r"1 of 4 values are NaN or infinite.*\(0, 1\)"):
         given(gaps)
+
+
+def test_what_lies_under_a_mask_is_missing() -> None:
+    masked = np.ma.array([[1, 2], [3, 4]], mask=[[False, True], [False, False]])
+    assert table(masked, fills=True).column("x2") == ["", "4"]
+    with pytest.raises(ArgumentError, match=r"X: 1 of 4 values are NaN.*index \(0, 1\)"):
+        given(masked)
+    np.testing.assert_array_equal(array(np.ma.array([[1, 2], [3, 4]])), [[1, 2], [3, 4]])
 
 
 @pytest.mark.parametrize(
@@ -276,6 +289,17 @@ def test_a_frame_that_is_kept_is_read_back_with_all_its_digits(tmp_path: Path) -
     np.testing.assert_array_equal(x[:, 1], frame["b"].astype(float))
     np.testing.assert_array_equal(x[:, 2:5], pd.get_dummies(frame["zip"]))
     np.testing.assert_array_equal(targets[:, 0], y)
+
+
+@settings(max_examples=50)
+@rule(st.lists(st.tuples(st.text(), st.text()), min_size=2))
+def test_any_text_is_read_back(rows: list[tuple[str, str]]) -> None:
+    found = given(pl.DataFrame(rows, schema=["a", "b"], orient="row"), range(len(rows)))
+    assert isinstance(found.x, Table)
+    with TemporaryDirectory() as folder:
+        section = keep(found, Path(folder), "regression")
+        read = read_table(Path(section["path"]), section["delimiter"], section["header"])
+    assert read.columns[:2] == found.x.columns
 
 
 def test_arrays_that_are_kept(tmp_path: Path) -> None:
