@@ -27,7 +27,7 @@ from senn_cli.use.weights_files import Told, WeightsFile, floats
 _PURPOSE = "reading files of Keras"
 _WEIGHTS = "model.weights.h5"
 _LARGEST = 1 << 34
-"""Bytes that the packed weights may have."""
+"""Bytes that the packed weights, or an array, may have."""
 
 Finder = Callable[[Mapping[str, Any], str], str | None]
 """From the configuration of a layer and a weight's name (`kernel`) to the name of its array."""
@@ -64,9 +64,8 @@ def read(path: Path) -> WeightsFile:
     names: list[str] = []
     with opened() as file:
         # A link to another file is none of this one's arrays: `visititems` passes over it.
-        file.visititems(
-            lambda name, one: names.append(name) if isinstance(one, h5py.Dataset) else None
-        )
+        file.visititems(lambda name, one: names.append(_own(path, name, one, h5py)))
+        names = [name for name in names if name]
         attribute = file.attrs.get("model_config")
         compiled = file.attrs.get("training_config")
     text = _unpacked(path, "config.json") if packed else attribute
@@ -83,6 +82,20 @@ def read(path: Path) -> WeightsFile:
         return told(path, config, loss or {}, find, names, load)
 
     return WeightsFile(path, tuple(names), load, shape, told=described)
+
+
+def _own(path: Path, name: str, one: Any, h5py: Any) -> str:
+    """The name, where it is that of an array; empty for a group.
+
+    Raises:
+      RunError: the array lies in other files, or is larger than any network.
+    """
+    if not isinstance(one, h5py.Dataset):
+        return ""
+    if one.external or one.is_virtual or one.nbytes > _LARGEST:
+        what = f"has {one.nbytes} bytes" if one.nbytes > _LARGEST else "lies in other files"
+        raise RunError(f"{path}: the array {name} {what}, which no model of Keras does")
+    return name
 
 
 def _unpacked(path: Path, member: str) -> bytes:

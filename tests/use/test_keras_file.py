@@ -200,3 +200,17 @@ def test_a_layer_without_its_array(tmp_path: Path) -> None:
     config["config"]["layers"][-1]["config"]["name"] = "more"
     with pytest.raises(RunError, match=r"the layer more \(Dense\) has no array in the file"):
         read_weights(keras_file(tmp_path / "net.keras", config))
+
+
+def test_arrays_that_lie_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_bytes(bytes(8 * 30))
+    for name, how in (
+        ("other", {"external": [(str(tmp_path / "secret"), 0, 8 * 30)]}),
+        ("huge", {"chunks": True, "compression": "gzip"}),
+    ):
+        path = h5_file(tmp_path / f"{name}.h5", model(*CHAIN, dense(1, "tanh"), dense(2)))
+        with h5py.File(path, "a") as file:
+            shape = (10**7, 10**7) if name == "huge" else (6, 5)
+            file.create_dataset("model_weights/own_9/kernel", shape, "f8", **how)
+        with pytest.raises(RunError, match=r"own_9/kernel .*, which no model of Keras does"):
+            read_weights(path)
