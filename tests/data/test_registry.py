@@ -143,8 +143,9 @@ def test_a_test_file_takes_the_place_of_a_share(tmp_path: Path, table: Path) -> 
     assert len(load(**options).test) == 100
     with pytest.raises(DataError, match=r"data\.test is 0\.2, but data\.test_path names"):
         load(**options, test=0.2)
-    with pytest.raises(DataError, match=r"data\.test is 0, and there is no test part"):
-        load(source="npz", path=table, targets="label", test=0)
+    none = load(source="npz", path=table, targets="label", test=0)
+    assert len(none.test) == 0
+    assert len(none.train) + len(none.validation) == 100
 
 
 @pytest.mark.parametrize(
