@@ -204,6 +204,23 @@ def test_a_network_that_grows(case: str, place: Path, tmp_path: Path) -> None:
         assert event["loss_after"] == pytest.approx(event["loss_before"], rel=1e-5)
 
 
+STANDING = """
+expansion:
+  {proposals: dormant, threshold: 1e-6, stop: 1e-9, every: {steps: 3}, noise: 0, prune: false,
+  depth: false, dormant: {activate: 0.2, slow: 0.5}}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["mlp, hidden: [3]", "densenet, blocks: [[3]]"])
+def test_dormant_proposals(kind: str, place: Path, tmp_path: Path) -> None:
+    """Steps that leave units out average what proposals are scored by, too."""
+    inputs = "x" if "mlp" in kind else "images"
+    text = text_of("relu", f"kind: {kind}", inputs, "natural_gradient") + STANDING
+    events = rows(check("relu", text, place, tmp_path) / "history.jsonl")
+    assert "add_neurons" in {event["edit"] for event in events if event["accepted"]}
+
+
 @pytest.mark.parametrize(
     ("section", "message"),
     [
