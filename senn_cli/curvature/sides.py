@@ -126,7 +126,9 @@ def moved(side: Side, source: np.ndarray) -> Side:
     old = source >= 0
     rows = np.where(old, source, 0)
     used = np.asarray(side.used)
-    whole = bool(np.isin(np.flatnonzero(used), source).all())
+    stays = np.zeros(len(used), bool)
+    stays[source[old]] = True
+    whole = not np.any(used & ~stays)
 
     def square(matrix: jax.Array) -> np.ndarray:
         kept = np.asarray(matrix)[np.ix_(rows, rows)]

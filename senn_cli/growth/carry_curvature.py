@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import numpy as np
 
 from senn_cli.curvature import sides
@@ -78,8 +77,9 @@ def tracked_carried(
         if found.before is not None and found.before.target.role != "bud":
             name = found.before.name  # of the others, nothing was tracked
         fresh = _redrawn(m, edit)
-        maps[m.name] = Pair(_blank(m.rows), _blank(m.columns))
-        if name is not None:
+        if name is None:
+            maps[m.name] = Pair(_blank(m.rows), _blank(m.columns))
+        else:
             pair = state.factors.maps[name]
             maps[m.name] = Pair(
                 _side(pair.a, found.rows, None, fresh),
@@ -109,15 +109,16 @@ def tracked_carried(
         _measured(maps, after, edit, edit.moments)
     factors = state.factors._replace(maps=maps, blocks=blocks)
     slow = state.slow and SlowGradient(averages, ages)  # type: ignore[arg-type]
-    result: Tracked = jax.device_get(Tracked(factors, slow))
-    return result
+    return Tracked(factors, slow)
 
 
 def _redrawn(m: Map, edit: Edit) -> np.ndarray:
     """Rows of a map that read units which `edit` draws anew, bool `(n_a,)`."""
     units = {}
+    if not isinstance(edit, Redraw):
+        return np.zeros(m.rows, bool)
     for feature in (source.feature for source in m.sources):
-        chosen = edit.units.get(feature.name, ()) if isinstance(edit, Redraw) else ()
+        chosen = edit.units.get(feature.name, ())
         numbers = np.arange(feature.capacity)
         units[feature.name] = np.isin(numbers, chosen) & (numbers >= feature.width)
     found: np.ndarray = row_mask(m, units, bias=False)
@@ -128,15 +129,18 @@ def _side(
     side: Side, index: np.ndarray, shares: np.ndarray | None, fresh: np.ndarray | None = None
 ) -> Side:
     """One factor of a map, with rows `index`; those that are `fresh` have seen nothing."""
+    again = fresh is not None and fresh.any()
+    if shares is None and not again and np.array_equal(index, np.arange(len(side.ages))):
+        return side
     result = sides.moved(side, index)
     if shares is not None:
         moment = np.asarray(result.moment)
         moment = (moment * np.outer(shares, shares)).astype(moment.dtype)
         result = result._replace(moment=moment)  # type: ignore[arg-type]
     old = index[index >= 0]
-    if shares is not None or len(np.unique(old)) < len(old):  # no longer an inverse
+    if shares is not None or np.bincount(old).max(initial=0) > 1:  # no longer an inverse
         result = result._replace(used=np.zeros(len(index), bool))  # type: ignore[arg-type]
-    if fresh is not None and fresh.any():
+    if fresh is not None and again:
         result = sides.renewed(result, fresh)
     return result
 

@@ -205,6 +205,7 @@ class View:
       tracked: what is tracked of the network's curvature; None where nothing is.
       input_spectrum: eigenvalues and eigenvectors of the inputs' second moment, the constant in
         front; None where there are too many inputs.
+      loss: the mean loss of training examples, for whoever asks.
     """
 
     architecture: Architecture
@@ -220,6 +221,7 @@ class View:
     layer_allowed: bool
     input_spectrum: tuple[jax.Array, jax.Array] | None
     tracked: Tracked | None = None
+    loss: Callable[[], float] = lambda: math.inf
 
 
 class Policy(ABC):

@@ -60,7 +60,6 @@ def prunings(
     settings: PruneSettings,
     bar: Bar,
     readers: Sequence[Reader],
-    open_to: Sequence[np.ndarray] | None = None,
     *,
     places: Sequence[tuple[Site, Map]],
     loss: float | None = None,
@@ -74,7 +73,6 @@ def prunings(
     Args:
       readers: the map that reads each hidden layer; of a chain, each of which feeds the next.
       places: for each of them the layer and the map.
-      open_to: whether a neuron may be removed at all, bool `(width,)` a layer; None for any.
       loss: mean training loss over the sample, for the record.
 
     Returns:
@@ -85,13 +83,12 @@ def prunings(
     now = list(readers)
     decisions: list[Decision] = []
     for layer, (site, m) in enumerate(places):
-        mask = np.ones(now[layer].used - 1, bool) if open_to is None else open_to[layer]
-        while np.any(mask) and now[layer].used - 1 > settings.min_width:
+        while now[layer].used - 1 > settings.min_width:
             reader = now[layer]
-            chosen, neuron = _cheapest(bar, site, removals(reader), mask)
+            chosen, neuron = _cheapest(bar, site, removals(reader))
             if chosen.passes or len(decisions) == settings.per_round:
                 break
-            combination = _compensation(reader, neuron)
+            combination = stand_in(reader, neuron)
             decisions.append(
                 Decision(
                     edit=RemoveUnit(site.index, neuron, {m.name: combination[:, None]}),
@@ -106,30 +103,22 @@ def prunings(
             )
             started = time.perf_counter()
             now[layer] = reader.without_input(neuron, combination)
-            mask = swapped_out(mask, neuron)
             if layer > 0:
                 now[layer - 1] = now[layer - 1].without_output(neuron)
     return decisions
 
 
-def _compensation(reader: Reader, neuron: int) -> np.ndarray:
+def stand_in(reader: Reader, neuron: int) -> np.ndarray:
     """How the other rows in use stand in for a neuron, `(used,)`."""
     kept, everything = reader.a[: reader.used, : reader.used], np.ones(reader.used, bool)
     rows = np.array([1 + neuron])
     return compensation(kept, everything, rows)[:, 0]
 
 
-def swapped_out(values: np.ndarray, neuron: int) -> np.ndarray:
-    """`values` (n,) of a layer's neurons after one was removed and the last took its number."""
-    result = values.copy()
-    result[neuron] = result[-1]
-    return result[:-1]
-
-
-def _cheapest(bar: Bar, site: Site, found: Removals, mask: np.ndarray) -> tuple[Candidate, int]:
+def _cheapest(bar: Bar, site: Site, found: Removals) -> tuple[Candidate, int]:
     """The neuron of a layer that is the first to go; it `passes` where it is to stay."""
     value = found.cost - found.bias if bar.bias_removed else found.cost
-    value = np.where(mask & np.isfinite(value), value, np.inf)
+    value = np.where(np.isfinite(value), value, np.inf)
     limit = np.maximum(bar.threshold * found.eta, bar.stop)
     surely = value + bar.noise * found.bias
     goes = surely <= limit

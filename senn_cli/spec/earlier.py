@@ -29,15 +29,23 @@ _KINDS = ("data.source", "network.kind", "optimizer.kind")
 _OF_SAMPLES = ("samples", "bias_removed", "score_damping")
 
 
-def without_samples(root: Node) -> Node:
+def without_samples(root: Node, *, old: bool) -> Node:
     """A resolved spec without the options of standing proposals that were scored on samples.
 
     An mlp's were once. The networks of such runs are read; `resume` refuses to go on with them.
+
+    Args:
+      old: whether it is one of format 1, whose standing proposals had a price that nobody asked.
     """
-    expansion = plain(root).get("expansion")
-    if not isinstance(expansion, dict) or expansion.get("proposals") != "dormant":
+    values = plain(root)
+    expansion, network = values.get("expansion"), values.get("network")
+    if not isinstance(expansion, dict) or not isinstance(network, dict):
         return root
-    return dropped(root, [("expansion", name) for name in _OF_SAMPLES])
+    proposals = expansion.get("proposals")
+    left = proposals is None and "blocks" in network  # to the kind, and that was a densenet
+    if proposals != "dormant" and not (old and left):
+        return root
+    return dropped(root, [("expansion", name) for name in (*_OF_SAMPLES, *(["price"] * old))])
 
 
 def is_old(file: Path, text: str) -> bool:

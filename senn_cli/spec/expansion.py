@@ -160,6 +160,12 @@ class StandingSpec(_Growing):
         "standard error of its score: what is below may be chance. 0 to rely on tau and alpha "
         "alone.",
     )
+    price: NotNegative = Field(
+        default=0.0,
+        description="What every parameter of an addition must bring in, as where proposals are "
+        "searched for: its gain over all N training examples, in nats of their likelihood, must "
+        "reach this many a parameter. 0 asks for nothing, as the paper does.",
+    )
     every: DurationField = Field(
         default=Duration(steps=20), description="Time between two rounds, in steps or epochs."
     )

@@ -52,7 +52,7 @@ def load_spec(
     base = Path(os.path.abspath(file)).parent
     forgiven = {"old": is_old(file, text), "resolved": is_resolved(text)}
     if any(forgiven.values()):
-        root = without_samples(root)
+        root = without_samples(root, old=forgiven["old"])
     return _checked(root, found, name, base, overrides, also, **forgiven)
 
 

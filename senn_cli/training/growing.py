@@ -98,6 +98,7 @@ class Grower:
             layer_allowed=memory.layer_allowed(step, self.layer_every),
             input_spectrum=None if spectrum is None else (spectrum.values, spectrum.vectors),
             tracked=curvature if isinstance(curvature, Tracked) else None,
+            loss=lambda: self.sample_loss(network),
         )
 
     def _carry_out(

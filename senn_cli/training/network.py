@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -57,24 +58,38 @@ def new_network(architecture: Architecture, params: ArrayTree, optimizer: Optimi
     return on_device(architecture, jax.device_get(state))
 
 
-def on_device(architecture: Architecture, state: Any) -> Network:
-    """A network from a state in NumPy arrays."""
+def on_device(
+    architecture: Architecture, state: Any, there: Mapping[int, jax.Array] | None = None
+) -> Network:
+    """A network from a state in NumPy arrays.
+
+    Args:
+      there: what is on the device already, by the `id` of its array here.
+    """
+    there = there or {}
+    leaves, structure = jax.tree.flatten(state)
     # Optax makes some scalars without a fixed dtype; compiled programs want to know.
-    state, widths = jax.device_put((jax.tree.map(np.asarray, state), widths_of(architecture)))
-    return Network(architecture, state, widths)
+    new = [np.asarray(leaf) for leaf in leaves if id(leaf) not in there]
+    widths, *put = jax.device_put([widths_of(architecture), *new])
+    placed = iter(put)
+    found = [there[id(leaf)] if id(leaf) in there else next(placed) for leaf in leaves]
+    return Network(architecture, jax.tree.unflatten(structure, found), widths)
 
 
 def apply_edits(network: Network, edits: list[Edit], optimizer: Optimizer) -> Network:
     """The network after `edits`, in order; its state goes to the host once and back once."""
     if not edits:
         return network
-    host: Any = jax.device_get(network.state)
-    architecture = network.architecture
+    start: Any = jax.device_get(network.state)
+    host, architecture = start, network.architecture
+    # What no edit touches needs no way back.
+    pairs = zip(jax.tree.leaves(start), jax.tree.leaves(network.state), strict=True)
+    there = {id(here): array for here, array in pairs}
     natural = optimizer.solver is not None
     settings = None if optimizer.tracking is None else optimizer.tracking.settings
     for edit in edits:
         host, architecture = carried(host, architecture, edit, natural=natural, settings=settings)
-    return on_device(architecture, host)
+    return on_device(architecture, host, there)
 
 
 def capacity_edits(

@@ -20,6 +20,7 @@ from senn_cli.data.dataset import Dataset
 from senn_cli.engine.device import choose_device
 from senn_cli.engine.frozen import FrozenState
 from senn_cli.errors import RunError, UsageError
+from senn_cli.nets.features import Architecture, ArrayTree, feature_named, writer
 from senn_cli.nets.registry import initial_parameters
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.files import write_atomic
@@ -158,6 +159,7 @@ def compose(
         fates.append(Fate(name, "re-initialised" if reason else "loaded", reason, array.shape))
         if not reason:
             arrays[name] = _same_form(name, origin, array)
+    _draw_proposals(arrays, params, origin.architecture, architecture)
     for name, mask in frozen_entries(architecture, settings.freeze, params, replaced).items():
         (place,) = (key for key in arrays if key.endswith(f"/frozen/{name}"))
         arrays[place] = mask
@@ -167,6 +169,27 @@ def compose(
         if name not in arrays
     ]
     return moment_from(arrays, document_of(blank), optimizer).network, tuple(fates)
+
+
+def _draw_proposals(
+    arrays: dict[str, np.ndarray], drawn: ArrayTree, found: Architecture, after: Architecture
+) -> None:
+    """Input weights for units that are not in use: proposals of `after`, zero in the origin.
+
+    Args:
+      arrays: those of the new run; changed in place.
+      drawn: its initial parameters.
+    """
+    for feature in after.features:
+        if feature.role != "hidden" or feature.spare != "dormant":
+            continue
+        if feature_named(found, feature.name).spare == "dormant":
+            continue
+        for part in (writer(after, feature.name).name, feature.coefficients):
+            for leaf, fresh in drawn.get(part or "", {}).items():
+                array = arrays[f"params/{part}/{leaf}"].copy()
+                array[..., feature.width :] = fresh[..., feature.width :]
+                arrays[f"params/{part}/{leaf}"] = array
 
 
 def _why_not(

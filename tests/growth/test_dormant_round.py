@@ -22,11 +22,18 @@ from senn_cli.growth.policies.dormant_round import DormantRound, within
 from senn_cli.growth.policy import Decision, View
 from senn_cli.growth.settings import PruneSettings, Settings
 from senn_cli.growth.tracked_scores import TrackedScores
+from senn_cli.nets.architecture import Layer
 from senn_cli.nets.densenet_architecture import DenseArchitecture
 from senn_cli.nets.features import hidden_feature
+from senn_cli.nets.mlp import MlpArchitecture
 from tests.densenets import architecture
 
 NET = architecture((6, 6, 1), 3, [[(3, 8), (2, 8)], [(4, 8)]], bud=2)
+CHAIN = MlpArchitecture(
+    5, 3, (Layer(3, 8, "silu"), Layer(2, 8, "silu"), Layer(4, 8, "silu")), spare="dormant"
+)
+"""As many units as `NET`, and no buds."""
+Net = DenseArchitecture | MlpArchitecture
 ALWAYS = Settings(
     threshold=0.1,
     stop=0.0,
@@ -39,8 +46,14 @@ ALWAYS = Settings(
 """The total score is 1 in all of these tests, so that the threshold is 0.1."""
 
 
+@pytest.fixture(params=[NET, CHAIN], ids=["densenet", "mlp"])
+def net(request: pytest.FixtureRequest) -> Net:
+    found: Net = request.param
+    return found
+
+
 def scores(
-    net: DenseArchitecture = NET,
+    net: Net = NET,
     gains: dict[tuple[int, int], float] | None = None,
     costs: dict[tuple[int, int], float] | None = None,
     buds: dict[int, float] | None = None,
@@ -78,7 +91,7 @@ def scores(
     )
 
 
-def view(net: DenseArchitecture, step: int, **changes: Any) -> View:
+def view(net: Net, step: int, **changes: Any) -> View:
     found = View(
         architecture=net,
         params={},
@@ -97,7 +110,7 @@ def view(net: DenseArchitecture, step: int, **changes: Any) -> View:
 
 
 def decided(
-    settings: Settings, found: TrackedScores, net: DenseArchitecture = NET, step: int = 110,
+    settings: Settings, found: TrackedScores, net: Net = NET, step: int = 110,
     **changes: Any,
 ) -> list[Decision]:  # fmt: skip
     decisions = list(DormantRound(settings, view(net, step, **changes), found).decisions())
@@ -105,7 +118,7 @@ def decided(
     return decisions
 
 
-def carried_out(net: DenseArchitecture, decisions: list[Decision]) -> DenseArchitecture:
+def carried_out(net: Net, decisions: list[Decision]) -> Net:
     """The network after all of them, in turn; each has to be possible after those before it."""
     for decision in decisions:
         edit: Any = decision.edit
@@ -119,7 +132,7 @@ def carried_out(net: DenseArchitecture, decisions: list[Decision]) -> DenseArchi
     return net
 
 
-def redrawn(edit: Redraw, net: DenseArchitecture, role: str = "hidden") -> list[tuple[int, ...]]:
+def redrawn(edit: Redraw, net: Net, role: str = "hidden") -> list[tuple[int, ...]]:
     """The units that `edit` draws anew, layer by layer."""
     return [edit.units[f.name] for f in net.features if f.role == role]
 
@@ -128,9 +141,9 @@ def edits(decisions: list[Decision], kind: Any) -> list[Any]:
     return [d.edit for d in decisions if isinstance(d.edit, kind)]
 
 
-def test_what_passes_is_activated_and_nothing_else() -> None:
+def test_what_passes_is_activated_and_nothing_else(net: Net) -> None:
     gains = {(0, 3): 0.11, (0, 5): 0.09, (1, 2): 0.5, (1, 7): 0.2, (2, 4): 0.1}
-    found = decided(ALWAYS, scores(gains=gains))
+    found = decided(ALWAYS, scores(net, gains=gains), net)
     assert {e.layer: set(e.units) for e in edits(found, Activate)} == {0: {3}, 1: {2, 7}}
     first = next(d for d in found if d.edit is not None)
     assert first.threshold == 0.1 and first.stop == 0.0
@@ -139,10 +152,10 @@ def test_what_passes_is_activated_and_nothing_else() -> None:
     # The score of several is their mean, the gain their sum.
     assert both.candidates[0].score == pytest.approx(0.35)
     assert both.candidates[0].delta_eta == pytest.approx(0.7)
-    assert str(both.candidates[0].site) == "block 0 layer 1"
+    assert both.candidates[0].site.name == hidden_feature(net, 1).site
 
 
-def test_the_absolute_threshold_and_the_noise_decide_too() -> None:
+def test_the_absolute_threshold_and_the_noise_decide_too(net: Net) -> None:
     gains = {(0, 3): 0.3}
     for settings, error, passes in (
         (replace(ALWAYS, stop=0.29), 0.0, True),
@@ -150,12 +163,16 @@ def test_the_absolute_threshold_and_the_noise_decide_too() -> None:
         (replace(ALWAYS, noise=2.0), 0.14, True),
         (replace(ALWAYS, noise=2.0), 0.16, False),
     ):
-        found = decided(settings, scores(gains=gains, error=error))
+        found = decided(settings, scores(net, gains=gains, error=error), net)
         assert bool(edits(found, Activate)) is passes
 
 
-def test_with_a_score_that_noise_has_made_negative_nothing_passes_by_being_less_negative() -> None:
-    found = decided(replace(ALWAYS, noise=1.0), scores(gains={(0, 3): 0.01}, error=0.1, eta=-1.0))
+def test_with_a_score_that_noise_has_made_negative_nothing_passes_by_being_less_negative(
+    net: Net,
+) -> None:
+    found = decided(
+        replace(ALWAYS, noise=1.0), scores(net, gains={(0, 3): 0.01}, error=0.1, eta=-1.0), net
+    )
     assert not [d for d in found if d.edit is not None]
 
 
@@ -211,46 +228,52 @@ def test_no_activation_goes_beyond_a_limit(limit: str, value: int) -> None:
         assert added == 3
 
 
-def test_the_best_are_activated_where_there_is_a_limit() -> None:
+def test_the_best_are_activated_where_there_is_a_limit(net: Net) -> None:
     gains = {(0, 4): 0.3, (0, 6): 0.9, (1, 3): 0.5, (2, 7): 0.2}
     settings = replace(ALWAYS, per_round=2, deepens=False)
-    found = edits(decided(settings, scores(gains=gains)), Activate)
+    found = edits(decided(settings, scores(net, gains=gains), net), Activate)
     assert {(e.layer, c) for e in found for c in e.units} == {(0, 6), (1, 3)}
 
 
-def test_a_layer_that_may_not_grow_takes_no_place_of_others() -> None:
-    net = NET.with_layer(0, width=4)
+def test_a_layer_that_may_not_grow_takes_no_place_of_others(net: Net) -> None:
+    net = net.with_layer(0, width=4)
     gains = {(0, 4): 0.9, (0, 5): 0.8, (1, 3): 0.5}
     settings = replace(ALWAYS, per_round=1, max_width=4, deepens=False)
     found = edits(decided(settings, scores(net, gains=gains), net), Activate)
     assert [(e.layer, e.units) for e in found] == [(1, (3,))]
 
 
-def test_the_cheapest_are_pruned_and_no_layer_below_its_least_width() -> None:
+def test_the_cheapest_are_pruned_and_no_layer_below_its_least_width(net: Net) -> None:
     costs = {(2, 0): 0.05, (2, 1): 0.01, (2, 2): 0.02, (2, 3): 0.099, (1, 0): 0.1}
-    one = decided(replace(ALWAYS, prune=PruneSettings(1, 1), deepens=False), scores(costs=costs))
+    one = decided(
+        replace(ALWAYS, prune=PruneSettings(1, 1), deepens=False), scores(net, costs=costs), net
+    )
     assert [(e.layer, e.unit) for e in edits(one, RemoveUnit)] == [(2, 1)]
     (decision,) = [d for d in one if d.edit is not None]
     assert decision.change == pytest.approx(0.005)
     for least in (1, 3, 4):
         found = decided(
-            replace(ALWAYS, prune=PruneSettings(least, None), deepens=False), scores(costs=costs)
+            replace(ALWAYS, prune=PruneSettings(least, None), deepens=False),
+            scores(net, costs=costs),
+            net,
         )
-        after = carried_out(NET, found)
-        assert after.widths[2] >= least and after.widths[:2] == NET.widths[:2]
+        after = carried_out(net, found)
+        assert after.widths[2] >= least and after.widths[:2] == net.widths[:2]
         assert (after.widths[2] == 4) is (least == 4)
     # A cost at the threshold is not below it.
-    found = decided(replace(ALWAYS, deepens=False), scores(costs={(1, 0): 0.1, (0, 2): 0.11}))
+    found = decided(
+        replace(ALWAYS, deepens=False), scores(net, costs={(1, 0): 0.1, (0, 2): 0.11}), net
+    )
     assert not edits(found, RemoveUnit)
 
 
-def test_prunings_and_activations_of_a_layer_name_the_right_channels() -> None:
+def test_prunings_and_activations_of_a_layer_name_the_right_channels(net: Net) -> None:
     """Carried out in turn on a list of channels, what goes is what was cheap and nothing else."""
     costs = {(2, 0): 0.01, (1, 1): 0.02, (0, 2): 0.03}
     gains = {(2, 5): 0.4, (2, 7): 0.3, (0, 4): 0.2}
-    decisions = decided(replace(ALWAYS, deepens=False), scores(gains=gains, costs=costs))
-    channels = [list(range(8)) for _ in NET.hidden]
-    widths = list(NET.widths)
+    decisions = decided(replace(ALWAYS, deepens=False), scores(net, gains=gains, costs=costs), net)
+    channels = [list(range(8)) for _ in net.hidden]
+    widths = list(net.widths)
     gone = []
     for decision in decisions:
         edit: Any = decision.edit
@@ -266,7 +289,7 @@ def test_prunings_and_activations_of_a_layer_name_the_right_channels() -> None:
             widths[edit.layer] -= 1
     assert set(gone) <= set(costs) and gone
     in_use = {(i, c) for i, line in enumerate(channels) for c in line[: widths[i]]}
-    start = {(i, c) for i, w in enumerate(NET.widths) for c in range(w)}
+    start = {(i, c) for i, w in enumerate(net.widths) for c in range(w)}
     assert in_use == (start | set(gains)) - set(gone)
     assert len(edits(decisions, Activate)) == 2
 
@@ -413,3 +436,14 @@ def test_what_comes_into_use_pays_for_its_parameters() -> None:
         settings = replace(ALWAYS, price=price, deepens=False)
         found = decided(settings, scores(gains={(0, 3): 0.4}), data=data)
         assert [e.layer for e in edits(found, Activate)] == expected
+
+
+def test_nobody_pays_from_a_loss_that_the_present_weights_can_take_away() -> None:
+    data: Any = SimpleNamespace(x=np.zeros((1000, 1)), rows=None)
+    settings = replace(ALWAYS, price=1.0, deepens=False)
+    # eta is 1: of a loss of 0.5 + d, additions can gain d an example; a channel has 27 weights.
+    for more, passes in ((0.0, False), (0.026, False), (0.028, True)):
+        found = decided(
+            settings, scores(gains={(0, 3): 0.4}), data=data, loss=lambda more=more: 0.5 + more
+        )
+        assert bool(edits(found, Activate)) is passes

@@ -32,8 +32,8 @@ def faults(text: str, *overrides: str) -> list[str]:
             "grows",
         ),
         (
-            DENSE + "expansion: {price: 0}",
-            "expansion.price is not an option of proposals: dormant; it belongs to proposals: "
+            DENSE + "expansion: {samples: 9}",
+            "expansion.samples is not an option of proposals: dormant; it belongs to proposals: "
             "search",
         ),
         (

@@ -642,6 +642,22 @@ def pictures(height: int, channels: int, outputs: int) -> Dataset:
     return images(Part(x, np.zeros(4, np.int32), np.arange(4)), outputs)
 
 
+def test_proposals_are_drawn_where_the_origin_had_none() -> None:
+    adam = AdamSpec(kind="adam")
+    origin = drawn(MLP, adam)
+    arrays, _ = composed(
+        origin, adam, blank(), "expansion={policy: senn, proposals: dormant, depth: false}"
+    )
+    fresh = initial_parameters(replace(MLP, spare="dormant"), 0)
+    for name in ("map_0/kernel", "map_0/bias", "activation_0/coefficients"):
+        part, leaf = name.split("/")
+        array, had = arrays[f"params/{name}"], origin.arrays[f"params/{name}"]
+        assert same_bits(array[..., :2], had[..., :2])
+        assert same_bits(array[..., 2:], fresh[part][leaf][..., 2:]) and np.any(array[..., 2:])
+    # No spare unit, no proposal.
+    assert same_bits(arrays["params/map_1/kernel"], origin.arrays["params/map_1/kernel"])
+
+
 def test_a_densenet_takes_other_images_and_classes() -> None:
     adam = AdamSpec(kind="adam")
     origin = drawn(DENSE, adam)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -38,7 +39,10 @@ class DormantRound:
         epochs = view.step // view.per_epoch - (view.step - view.every) // view.per_epoch
         self.epochs = min(epochs, view.step // view.per_epoch)
         self.fresh = {f.name: np.zeros(f.capacity, bool) for f in (*self.layers, *self.buds)}
-        self.price = Price(settings.price, examples(view.data) if settings.price > 0 else 0)
+        self.price, self.left = Price(0.0, 0), math.inf
+        if settings.price > 0:
+            self.price = Price(settings.price, examples(view.data))
+            self.left = self.price.left(view.loss(), self.eta)
 
     def decisions(self) -> Iterator[Decision]:
         """All of them, each for the network that those before it leave."""
@@ -171,7 +175,7 @@ class DormantRound:
             score=float(gains.mean()),
             price=self.price,
             parameters=parameters,
-            gain=self.price.gain(total),
+            gain=self.price.gain(total, self.left),
             factor=self.settings.bud_factor if bud else 1.0,
         )
 

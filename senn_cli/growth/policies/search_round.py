@@ -48,6 +48,7 @@ class SearchRound:
         self.maps = {m.name: index for index, m in enumerate(view.architecture.maps)}
         self.grown = Grown(settings, view)
         self.searched, self.scored = (self._look(rows) for rows in sample_rows(settings, view))
+        self.loss = float(self.scored.sample.loss)
         # What is really added, for its moments; another sample only where that differs.
         proposed = control.as_proposed(settings)
         self.placed = self.scored if proposed else Observed(self.compiled, self.scored.sample)
@@ -66,7 +67,6 @@ class SearchRound:
     def run(self) -> Round:
         """The decisions up to a rejection, an inserted layer or a full capacity."""
         decisions: list[Decision] = []
-        loss = float(self.scored.sample.loss)
         while True:
             allowed = self.grown.sites()
             for site in allowed:
@@ -78,17 +78,17 @@ class SearchRound:
             if chosen is None:
                 best = ranked[0] if ranked else None
                 reason = judgement.why_not(best, self.settings, poor=bool(allowed))
-                return self.end(*decisions, self._decision(None, reason, tuple(ranked), loss))
+                return self.end(*decisions, self._decision(None, reason, tuple(ranked)))
             ordered = (chosen, *(c for c in ranked if c is not chosen))
             bound = self.pools[chosen.site].bound
             edit = self._accept(chosen.site)
-            decisions.append(self._decision(edit, judgement.why(chosen), ordered, loss, bound))
+            decisions.append(self._decision(edit, judgement.why(chosen), ordered, bound))
             if isinstance(edit, InsertLayer):
                 return Round(tuple(decisions))  # at most one layer a round
             added = self.view.added + len(decisions)
             full = self.settings.exhausted(self.grown.architecture(), added)
             if full is not None:
-                return self.end(*decisions, self._decision(None, full, (), loss))
+                return self.end(*decisions, self._decision(None, full, ()))
             if self.grown.room[chosen.site.index] == 0:
                 return Round(tuple(decisions), finished=False)
 
@@ -101,8 +101,7 @@ class SearchRound:
         found = sites(architecture, width=True, depth=False)
         places = [(site, self.grown.map(site)) for site in found]
         readers = [self._reader(m) for _, m in places]
-        loss = float(self.placed.sample.loss)
-        return Round((*decisions, *prunings(s.prune, bar, readers, places=places, loss=loss)))
+        return Round((*decisions, *prunings(s.prune, bar, readers, places=places, loss=self.loss)))
 
     def _reader(self, m: Map) -> Reader:
         """A map that reads a hidden layer, the units added in this round included."""
@@ -125,26 +124,28 @@ class SearchRound:
         edit: Edit | None,
         reason: str,
         candidates: tuple[Candidate, ...],
-        loss: float,
         bound: float | None = None,
     ) -> Decision:
         seconds = time.perf_counter() - self.started
         self.started = time.perf_counter()
         s = self.settings
         return Decision(
-            edit, reason, candidates, s.threshold, s.stop, loss=loss, bound=bound, seconds=seconds
+            edit,
+            reason,
+            candidates,
+            s.threshold,
+            s.stop,
+            loss=self.loss,
+            bound=bound,
+            seconds=seconds,
         )
-
-    def _left(self, target: Target) -> float:
-        return self.price.left(float(self.scored.sample.loss), float(target.eta))
 
     def _can_pay(self, site: Site) -> bool:
         """Whether any proposal at `site` could pay for its parameters; else none is sought."""
         if self.price.price == 0:
             return True
-        return self.price.pays(
-            self._left(self._target(self.scored, site)), self.grown.parameters(site)
-        )
+        left = self.price.left(self.loss, float(self._target(self.scored, site).eta))
+        return self.price.pays(left, self.grown.parameters(site))
 
     def _search(self, site: Site) -> _Pool:
         """New proposals at `site`, scored."""
@@ -174,28 +175,29 @@ class SearchRound:
         else:
             active = np.int32(self.grown.readable(site))
             gain = self.compiled.score_depth(target, source, proposals, active)
-        exact, bias = np.asarray(gain.exact), np.asarray(gain.bias)
+        found, eta, bound = jax.device_get((gain, target.eta, target.bound))
+        exact, bias, eta = found.exact, found.bias, float(eta)
         value = exact - bias if s.bias_removed else exact
         value = np.where(np.isfinite(value), value, -np.inf)
         index = int(np.argmax(value))
         # eta_c keeps its bias: on data that training has converged on, the rest is close to zero,
         # and a ratio to nothing would let every proposal pass tau.
-        delta, eta = float(value[index]), float(target.eta)
+        delta = float(value[index])
         score = delta / (s.layer_cost if site.kind == "depth" else 1.0)
         candidate = judgement.judged(
             s,
             site,
             delta=delta,
-            lower=float(np.asarray(gain.lower)[index]),
+            lower=float(found.lower[index]),
             noise=float(bias[index]),
             eta=eta,
             score=score,
             price=self.price,
             parameters=self.grown.parameters(site),
-            gain=self.price.gain(score, self._left(target)),
+            gain=self.price.gain(score, self.price.left(self.loss, eta)),
             weights=self._shown(site, proposals, index),
         )
-        return _Pool(proposals, candidate, index, float(target.bound))
+        return _Pool(proposals, candidate, index, float(bound))
 
     def _shown(self, site: Site, proposals: Neurons, index: int) -> tuple[float, ...] | None:
         """The weights of a proposed neuron that reads so little that it can be drawn."""
