@@ -18,7 +18,7 @@ FORMAT = 1
 """Version of the layout and of `meta.json`; another version's checkpoints are not read."""
 
 _FIRST_KFAC = "curvature/stale"
-"""An array of natural gradients from before factors had an age a row."""
+"""An array of natural gradients from before factors had an age a row; later ones have none."""
 _SHOWN = 5  # of the arrays that differ, in a message
 
 
@@ -62,9 +62,9 @@ def check_arrays(
     """RunError naming the arrays that differ from what is expected."""
     if _FIRST_KFAC in table and _FIRST_KFAC not in expected:
         raise RunError(
-            f"{path} is of a senn whose Kronecker factors had another form; this one cannot resume "
-            "it",
-            hint="Its network is whole: a new run starts from it with `senn transfer`.",
+            f"{path} is of a former senn, whose Kronecker factors had one age for all their rows; "
+            "this one cannot go on with them. The network is whole: `senn transfer` starts a new "
+            "run from it",
         )
 
     def text(dtype: Any, shape: Any) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from senn_cli.spec.describe import alternatives
 from senn_cli.spec.found import Found
 from senn_cli.spec.loss import NATURAL, REGRESSION
-from senn_cli.spec.optimizer import NaturalGradientSpec
+from senn_cli.spec.optimizer import NaturalGradientSpec, SgdSpec
 
 if TYPE_CHECKING:
     from senn_cli.spec.spec import Spec
@@ -40,6 +40,21 @@ def metric(spec: Spec) -> Iterator[Found]:
             f"should not be {metric}, the metric of a {belongs}: the task of data.source "
             f"{spec.data.source} is a {task}; auto chooses by task",
             ("data.source", "data.task"),
+        )
+
+
+def nesterov(spec: Spec) -> Iterator[Found]:
+    """What looks ahead along the momentum needs some."""
+    if (
+        isinstance(spec.optimizer, SgdSpec)
+        and spec.optimizer.nesterov
+        and not spec.optimizer.momentum
+    ):
+        yield Found(
+            ("optimizer", "nesterov"),
+            "is not read here; it belongs to a momentum above 0",
+            ("optimizer.momentum",),
+            unread=True,
         )
 
 

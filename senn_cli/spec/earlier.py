@@ -15,7 +15,7 @@ from pathlib import Path
 from senn_cli.spec.found import Found
 from senn_cli.spec.nodes import Node, locate, plain
 
-FORMAT = 2
+FORMAT = 3
 """Of resolved specs: 1 had all options and no word of it, 2 has those that are read."""
 
 HEADER = f"# A spec as senn resolved it, format {FORMAT}: everything that has an effect."

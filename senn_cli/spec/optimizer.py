@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, model_validator
 
 from senn_cli.spec.base import AlsoAccepts, Count, Fraction, Integral, Model, NotNegative, Positive
 from senn_cli.spec.schedule import ScheduleField, ScheduleSpec
@@ -13,6 +13,7 @@ from senn_cli.spec.under import Under, under
 _Iterations = Annotated[int, Field(ge=1, le=1_000_000), Integral]
 _CG = under(solver="cg")
 # The factors of a densenet are those of its section `curvature`.
+_DAMPS = Under(("curvature.damping", (None,)), ("optimizer.solver", ("cg",)))
 _FACTORS = (under(solver="kfac"), Under(("network.kind", ("mlp",))))
 
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
@@ -60,7 +61,7 @@ class NaturalGradientSpec(Model):
         "full matrix by conjugate gradients.",
     )
     learning_rate: Positive = Field(default=0.3, description="Peak learning rate.")
-    damping: Positive = Field(
+    damping: Annotated[Positive, _DAMPS] = Field(
         default=0.01, description="Multiple of the identity that is added to the curvature."
     )
     momentum: Fraction = Field(default=0.0, description="Share of the last step that is repeated.")
@@ -100,20 +101,22 @@ class NaturalGradientSpec(Model):
         default=ScheduleSpec(kind="cosine"), description="How the learning rate changes."
     )
 
-    @model_validator(mode="before")
+    @model_validator(mode="wrap")
     @classmethod
-    def _with_preset(cls, value: Any) -> Any:
-        if not isinstance(value, dict):
-            return value
-        preset = value.get("preset")
+    def _with_preset(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         # Anything but a known name is reported by the field itself.
-        return {**PRESETS[preset], **value} if preset in ("fast", "paper") else value
+        if not isinstance(value, dict) or value.get("preset") not in ("fast", "paper"):
+            return handler(value)
+        found = handler({**PRESETS[value["preset"]], **value})
+        # What a preset fills in was not written: `under.unread` tells them apart.
+        found.model_fields_set.intersection_update(value)
+        return found
 
 
-class AdamSpec(Model):
-    """Adam, with decoupled weight decay."""
+class _AdamSpec(Model):
+    """What `adam` and `adamw` have."""
 
-    kind: Literal["adam"] = Field(description="Adam.")
+    kind: str
     learning_rate: Positive = Field(default=1e-3, description="Peak learning rate.")
     b1: Fraction = Field(default=0.9, description="Decay of the first moment.")
     b2: Fraction = Field(default=0.999, description="Decay of the second moment.")
@@ -122,6 +125,12 @@ class AdamSpec(Model):
     schedule: ScheduleField = Field(
         default=ScheduleSpec(kind="constant"), description="How the learning rate changes."
     )
+
+
+class AdamSpec(_AdamSpec):
+    """Adam, with decoupled weight decay."""
+
+    kind: Literal["adam"] = Field(description="Adam.")
 
 
 class SgdSpec(Model):
@@ -137,14 +146,10 @@ class SgdSpec(Model):
     )
 
 
-class AdamWSpec(Model):
+class AdamWSpec(_AdamSpec):
     """Adam as `adam` has it, with weight decay by default."""
 
     kind: Literal["adamw"] = Field(description="Adam with weight decay.")
-    learning_rate: Positive = Field(default=1e-3, description="Peak learning rate.")
-    b1: Fraction = Field(default=0.9, description="Decay of the first moment.")
-    b2: Fraction = Field(default=0.999, description="Decay of the second moment.")
-    eps: Positive = Field(default=1e-8, description="Added to the root of the second moment.")
     weight_decay: NotNegative = Field(default=0.01, description="Decoupled weight decay.")
     schedule: ScheduleField = Field(
         default=ScheduleSpec(kind="constant"), description="How the learning rate changes."

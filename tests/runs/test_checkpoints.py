@@ -428,6 +428,16 @@ def test_other_arrays_than_expected(three: CheckpointStore, change: Any, message
     )
 
 
+def test_factors_of_a_former_senn_are_told_apart_from_damage(tmp_path: Path) -> None:
+    """One age for all rows of a factor, and `stale`: what kfac of an mlp once remembered."""
+    arrays = {"curvature/stale": np.array(False), "curvature/ages/map_0": np.array(3)}
+    with CheckpointStore(tmp_path / "old", None) as store:
+        store.save(5, arrays, {}, wait=True)
+        with pytest.raises(RunError, match="of a former senn, whose Kronecker factors") as caught:
+            store.restore(5, {"curvature/factors/seen": ((), np.dtype("i4"))})
+    assert "`senn transfer` starts a new run from it" in caught.value.message
+
+
 def test_many_differences_are_cut_short(three: CheckpointStore) -> None:
     extra = {f"extra/{index}": ((1,), np.dtype("f4")) for index in range(7)}
     with pytest.raises(RunError, match=r"extra/4: expected float32\(1,\), found none; and 2 more$"):

@@ -248,6 +248,8 @@ def changed(written: dict[str, Any], path: tuple[Any, ...], value: Any) -> Spec 
     for key in path[:-1]:
         part = part[key]
     part[path[-1]] = value
+    if path == ("curvature", "damping"):  # which takes the place of the optimizer's
+        whole["optimizer"].pop("damping", None)
     try:
         return from_values(whole)
     except SpecError:

@@ -83,6 +83,15 @@ def faults(text: str, *overrides: str) -> list[str]:
             MLP + "optimizer: {schedule: {kind: cosine, cycles: 2}}",
             "optimizer.schedule.cycles is not read here; it belongs to kind: one_cycle",
         ),
+        (
+            DENSE + "optimizer: {damping: 0.1}\ncurvature: {damping: 0.2}",
+            "optimizer.damping is not read here; it belongs to curvature.damping: null or "
+            "optimizer.solver: cg",
+        ),
+        (
+            MLP + "optimizer: {kind: sgd, nesterov: true}",
+            "optimizer.nesterov is not read here; it belongs to a momentum above 0",
+        ),
         (MLP + "curvature: {stride: 1}", "curvature is not read here; it belongs to network.kind"),
         (
             DENSE + "curvature: {stride: 1}\noptimizer: adam\nexpansion: none",
