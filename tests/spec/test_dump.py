@@ -205,7 +205,9 @@ optimizer = st.one_of(
         {"kind": st.just("adam")},
         {"learning_rate": positive, "b1": fraction, "eps": positive, "schedule": schedule},
     ),
-    section({"kind": st.just("sgd")}, {"momentum": fraction, "nesterov": st.booleans()}),
+    section(
+        {"kind": st.just("sgd"), "momentum": fraction.filter(bool)}, {"nesterov": st.booleans()}
+    ),
     section({"kind": st.sampled_from(["adamw", "lion"])}, {"b2": fraction, "schedule": schedule}),
     section({"kind": st.just("muon")}, {"beta": fraction, "nesterov": st.booleans()}),
 )
