@@ -31,7 +31,10 @@ def test_missing_extras_say_what_each_would_bring() -> None:
     by_name = {check.name: check for check in checks[1:]}
     assert list(by_name) == [
         f"extra {name}"
-        for name in ("export", "torch", "parquet", "keras", "tensorboard", "mlflow", "wandb")
+        for name in (
+            *("export", "torch", "parquet", "openml", "huggingface", "keras"),
+            *("tensorboard", "mlflow", "wandb"),
+        )
     ]
     assert by_name["extra wandb"] == Check(
         "extra wandb",
