@@ -33,7 +33,8 @@ def _as_often(rows: np.ndarray, weights: np.ndarray, count: int) -> np.ndarray:
     """`count` of the rows, each as often as it counts among them, to within one."""
     edges = np.cumsum(weights[rows])
     places = (np.arange(count) + 0.5) / count * edges[-1]
-    return rows[np.minimum(np.searchsorted(edges, places, side="right"), len(rows) - 1)]
+    found: np.ndarray = rows[np.minimum(np.searchsorted(edges, places, "right"), len(rows) - 1)]
+    return found
 
 
 class Grown:
