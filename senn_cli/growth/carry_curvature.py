@@ -5,7 +5,8 @@ What belongs to units that stay, stays with them. Inverses are made anew at the 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,6 +27,8 @@ from senn_cli.nets.features import (
     standing,
 )
 from senn_cli.nets.leaves import row_mask
+
+T = TypeVar("T")
 
 
 def extended(a: np.ndarray, moments: np.ndarray, k: int) -> np.ndarray:
@@ -48,6 +51,16 @@ def extended(a: np.ndarray, moments: np.ndarray, k: int) -> np.ndarray:
     result[c : c + k, :c] = (old @ b).T
     result[c : c + k, c : c + k] = b.T @ old @ b + rest
     return result
+
+
+def _of(make: Callable[..., T], *fields: Any) -> T:
+    """A tuple of the device's arrays with the host's in their place, until it goes back."""
+    return make(*fields)
+
+
+def _with(side: Side, **fields: Any) -> Side:
+    """`side` with fields on the host."""
+    return side._replace(**fields)
 
 
 def tracked_carried(
@@ -108,7 +121,7 @@ def tracked_carried(
     elif isinstance(edit, AddUnits) and edit.moments is not None:
         _measured(maps, after, edit, edit.moments)
     factors = state.factors._replace(maps=maps, blocks=blocks)
-    slow = state.slow and SlowGradient(averages, ages)  # type: ignore[arg-type]
+    slow = state.slow and _of(SlowGradient, averages, ages)
     return Tracked(factors, slow)
 
 
@@ -136,10 +149,10 @@ def _side(
     if shares is not None:
         moment = np.asarray(result.moment)
         moment = (moment * np.outer(shares, shares)).astype(moment.dtype)
-        result = result._replace(moment=moment)  # type: ignore[arg-type]
+        result = _with(result, moment=moment)
     old = index[index >= 0]
     if shares is not None or np.bincount(old).max(initial=0) > 1:  # no longer an inverse
-        result = result._replace(used=np.zeros(len(index), bool))  # type: ignore[arg-type]
+        result = _with(result, used=np.zeros(len(index), bool))
     if fresh is not None and again:
         result = sides.renewed(result, fresh)
     return result
@@ -148,20 +161,19 @@ def _side(
 def _blank(size: int) -> Side:
     """A factor that has seen nothing."""
     square, never = np.zeros((size, size), np.float32), np.zeros(size, np.int32)
-    fields: Any = (square, never, square, np.zeros(size, bool), np.zeros((), np.float32))
-    return Side(*fields)
+    return _of(Side, square, never, square, np.zeros(size, bool), np.zeros((), np.float32))
 
 
 def _block(old: Block | None, index: np.ndarray, shares: np.ndarray | None) -> Block:
     """The blocks of units `index`, squared gradients by their shares; new ones begin anew."""
     if old is None:
         none = np.zeros((len(index), 3, 3), np.float32)
-        old = Block(none, np.zeros(len(index), np.int32), none)  # type: ignore[arg-type]
+        old = _of(Block, none, np.zeros(len(index), np.int32), none)
         index = np.full(len(index), NEW)
     moment, ages, solver = (taken(np.asarray(array), index, 0) for array in old)
     if shares is not None:
         moment = (moment * shares[:, None, None] ** 2).astype(moment.dtype)
-    return Block(moment, ages, solver)  # type: ignore[arg-type]
+    return _of(Block, moment, ages, solver)
 
 
 def _measured(
@@ -175,7 +187,7 @@ def _measured(
         moment = extended(np.asarray(side.moment), moments, edit.count)
         ages = np.array(side.ages)
         ages[end - edit.count : end] = ages[: end - edit.count].min()
-        side = side._replace(moment=moment, ages=ages)  # type: ignore[arg-type]
+        side = _with(side, moment=moment, ages=ages)
         maps[m.name] = maps[m.name]._replace(a=side)
 
 
@@ -190,5 +202,5 @@ def _inserted(maps: dict[str, Pair], state: Tracked, params: ArrayTree, new: Ins
             ages = np.zeros(len(moment), np.int32)
             ages[here] = age
             blank = _blank(len(moment))
-            sides.append(blank._replace(moment=moment, ages=ages))  # type: ignore[arg-type]
+            sides.append(_with(blank, moment=moment, ages=ages))
         maps[m.name] = Pair(*sides)

@@ -89,9 +89,9 @@ def read_network(place: Place) -> tuple[Architecture, dict[str, dict[str, NDArra
     """
     if place.step is None:
         return load_weights(place.path)
-    described = place.store.meta(place.step).get("architecture")
+    described = place.store.meta(place.step).get("architecture", {})
     try:
-        architecture = architecture_from_json(described)  # type: ignore[arg-type]
+        architecture = architecture_from_json(described)
     except MISFORMED as error:
         raise RunError(f"{place.path}: the architecture is damaged: {error!r}") from error
     params: dict[str, dict[str, NDArray[Any]]] = {}

@@ -54,8 +54,8 @@ def new_network(architecture: Architecture, params: ArrayTree, optimizer: Optimi
     curvature: Any = None
     if optimizer.tracking is not None:
         curvature = tracking.initial(architecture.shape(), optimizer.tracking)
-    state = TrainState(np.int32(0), params, optimizer.transform.init(params), curvature)  # type: ignore[arg-type]
-    return on_device(architecture, jax.device_get(state))
+    fields: Any = (np.int32(0), params, optimizer.transform.init(params), curvature)
+    return on_device(architecture, jax.device_get(TrainState(*fields)))
 
 
 def on_device(
