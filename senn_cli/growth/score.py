@@ -114,6 +114,21 @@ def eta(m: MapStatistics, other: Any = None) -> Any:
     return _arrays(m).sum(step * (m.gradient if other is None else other))
 
 
+def with_rows(m: MapStatistics, rows: np.ndarray) -> MapStatistics:
+    """The map once `rows` (G,) of a unit have come into use, at weights of zero; on the host.
+
+    By block elimination: with U = [-A_pc A_cc^-1, 1] the inverse gains U^T Ahat_p^-1 U, and eta
+    just what `gains` says.
+    """
+    projection = m.a[rows] @ m.a_inverse
+    schur = m.a[np.ix_(rows, rows)] + np.diag(m.fresh[rows]) - projection @ m.a[:, rows]
+    combinations = np.eye(len(m.a))[rows] - projection
+    gained = combinations.T @ np.linalg.solve(0.5 * (schur + schur.T), combinations)
+    used, ridge = m.used.copy(), m.ridge.copy()
+    used[rows], ridge[rows] = True, m.fresh[rows]
+    return m._replace(a_inverse=m.a_inverse + gained, used=used, ridge=ridge)
+
+
 def eta_bias(m: MapStatistics) -> Any:
     """By how much the finite sample is expected to raise `eta`."""
     return _arrays(m).sum(m.a_inverse * m.scatter)
@@ -184,7 +199,7 @@ def gains(m: MapStatistics, groups: Any, other: Any = None) -> Gains:
     one, two = residual[groups], (paired @ m.s_inverse)[groups]
     power = blocks(m.a, groups) + _fresh(m, groups)
     lower = inverse_blocks(array.where(where, power, unit))[0]
-    projection = (m.a @ m.a_inverse)[groups]
+    projection = m.a[groups] @ m.a_inverse
     explained = array.einsum("fgk,fhk->fgh", projection, m.a[groups])
     # Symmetric in exact arithmetic.
     schur = power - 0.5 * (explained + array.swapaxes(explained, 1, 2))

@@ -7,6 +7,9 @@ is decided on another.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 
@@ -39,7 +42,7 @@ def whitening(values: jax.Array, vectors: jax.Array, rank: int) -> tuple[jax.Arr
     return jnp.where(usable, scaled, 0.0), usable
 
 
-def _initial_neurons(
+def initial_neurons(
     key: jax.Array, count: int, d: int, active: jax.Array, activation: Activation, dtype: jnp.dtype
 ) -> Neurons:
     """Neurons from the initial distribution (`nets/mlp.py`) on a source of width `d`."""
@@ -68,14 +71,15 @@ def _spectral_starts(w: jax.Array, r: jax.Array, count: int) -> jax.Array:
     return jnp.concatenate([both[:half], both[linear.shape[1] :][: count - half]], axis=0)
 
 
-def _grouping(proposals: int) -> tuple[int, int, jax.Array]:
+def grouping(proposals: int, group: int = GROUP) -> tuple[int, int, jax.Array]:
     """Size and number of groups, and the proposals in them; the last group is filled up."""
-    size = min(GROUP, proposals)
+    size = min(group, proposals)
     groups = -(-proposals // size)
     return size, groups, jnp.arange(groups * size) % proposals
 
 
-def _best(scores: jax.Array, neurons: Neurons, count: int) -> Neurons:
+def best_of(scores: jax.Array, neurons: Neurons, count: int) -> Neurons:
+    """The `count` neurons with the highest scores, the best first."""
     top = jax.lax.top_k(jnp.where(jnp.isfinite(scores), scores, -jnp.inf), count)[1]
     return Neurons(neurons.weights[top], neurons.coefficients[top])
 
@@ -98,42 +102,95 @@ def search_neurons(
       active: columns of `u` in use.
       activation: of the layer that is widened.
     """
-    used = jnp.arange(u.shape[1]) < active
     if settings.method == "closed_form":
         return _closed_form_search(key, u, spectrum, residual, activation, settings)
-    start = _initial_neurons(key, settings.proposals, u.shape[1], active, activation, u.dtype)
-    start = start._replace(weights=jnp.where(used, start.weights, 0.0))
+    start = initial_neurons(key, settings.proposals, u.shape[1], active, activation, u.dtype)
 
     def score(neurons: Neurons) -> jax.Array:
-        masked = neurons._replace(weights=jnp.where(used, neurons.weights, 0.0))
-        return objective.neuron_score(activation, masked, u, residual)
+        return objective.neuron_score(activation, neurons, u, residual)
 
-    def improve(group: tuple[jax.Array, Neurons]) -> Neurons:
-        group_key, neurons = group
+    return climbed(key, score, start, jnp.arange(u.shape[1]) < active, settings)
+
+
+def climbed(
+    key: jax.Array,
+    score: Callable[[Neurons], jax.Array],
+    start: Neurons,
+    used: jax.Array,
+    settings: WidthSearch,
+    group: int = GROUP,
+) -> Neurons:
+    """The best of `start` after the paper's ascent (`polished` of them), or one sample of `mala`.
+
+    Args:
+      score: of some neurons, what is to become large, `(P,)`.
+      used: which weights there are, bool `(d,)`; others are zero.
+      group: neurons treated at a time.
+    """
+    start = start._replace(weights=jnp.where(used, start.weights, 0.0))
+
+    def of_used(neurons: Neurons) -> jax.Array:
+        return score(neurons._replace(weights=jnp.where(used, neurons.weights, 0.0)))
+
+    def improve(part: tuple[jax.Array, Neurons]) -> Neurons:
+        group_key, neurons = part
         if settings.method == "mala":
             result = ascent.mala(
-                score, neurons, group_key, steps=settings.steps, temperature=settings.temperature
+                of_used, neurons, group_key, steps=settings.steps, temperature=settings.temperature
             )
         else:
             result = ascent.gradient_ascent(
-                score, neurons, steps=settings.steps, learning_rate=settings.learning_rate
+                of_used, neurons, steps=settings.steps, learning_rate=settings.learning_rate
             )
         return Neurons(*result)
 
-    size, groups, filled = _grouping(settings.proposals)
+    size, groups, filled = grouping(settings.proposals, group)
     grouped = jax.tree.map(lambda x: x[filled].reshape(groups, size, -1), start)
     keys = jax.random.split(jax.random.fold_in(key, 1), groups)
     found = jax.lax.map(improve, (keys, grouped))
     found = jax.tree.map(lambda x: x.reshape(groups * size, -1), found)
     found = found._replace(weights=jnp.where(used, found.weights, 0.0))
     scores = jax.lax.map(
-        lambda g: score(g), jax.tree.map(lambda x: x.reshape(groups, size, -1), found)
+        lambda g: of_used(g), jax.tree.map(lambda x: x.reshape(groups, size, -1), found)
     ).reshape(-1)
     if settings.method == "mala":
         # The paper draws from the samples with probability softmax(Delta eta' / T).
         chosen = jax.random.categorical(jax.random.fold_in(key, 2), scores / settings.temperature)
         return Neurons(found.weights[chosen][None], found.coefficients[chosen][None])
-    return _best(scores, found, min(settings.polished, groups * size))
+    return best_of(scores, found, min(settings.polished, groups * size))
+
+
+class Draws(NamedTuple):
+    """Starts of P neurons in whitened coordinates.
+
+    Attributes:
+      directions: not yet of unit length, `(P, rank)`.
+      lengths: of the weights, `(P, 1)`; biases `(P, 1)`.
+    """
+
+    directions: jax.Array
+    lengths: jax.Array
+    biases: jax.Array
+
+    def along(self, usable: jax.Array) -> jax.Array:
+        """Unit vectors in the `usable` of the first coordinates, `(P, len(usable))`."""
+        drawn = jnp.where(usable, self.directions[:, : len(usable)], 0.0)
+        found: jax.Array = drawn / jnp.linalg.norm(drawn, axis=1, keepdims=True)
+        return found
+
+
+def draws(key: jax.Array, count: int, rank: int, dtype: jnp.dtype) -> Draws:
+    """Starts of `count` neurons.
+
+    The length of the weights is the standard deviation of the pre-activations: from nearly linear
+    to wild.
+    """
+    k_direction, k_scale, k_bias = jax.random.split(key, 3)
+    return Draws(
+        jax.random.normal(k_direction, (count, rank), dtype),
+        jnp.exp(jax.random.uniform(k_scale, (count, 1), dtype, -0.7, 1.1)),
+        jax.random.normal(k_bias, (count, 1), dtype),
+    )
 
 
 def _closed_form_search(
@@ -150,20 +207,15 @@ def _closed_form_search(
     w = u @ basis
     v = jnp.concatenate([jnp.ones((u.shape[0], 1), u.dtype), w], axis=1)
     spectral = min(settings.polished // 2, rank)
-    k_direction, k_scale, k_bias = jax.random.split(key, 3)
-    drawn = jax.random.normal(k_direction, (settings.proposals, rank), u.dtype)
-    drawn = jnp.where(usable, drawn, 0.0)
-    drawn = drawn / jnp.linalg.norm(drawn, axis=1, keepdims=True)
-    # Length of the weights = standard deviation of the pre-activations, from nearly linear to wild.
-    scale = jnp.exp(jax.random.uniform(k_scale, (settings.proposals, 1), u.dtype, -0.7, 1.1))
-    bias = jax.random.normal(k_bias, (settings.proposals, 1), u.dtype)
-    starts = jnp.concatenate([bias, drawn * scale], axis=1)
-    size, groups, filled = _grouping(settings.proposals)
+    start_at = draws(key, settings.proposals, rank, u.dtype)
+    drawn = start_at.along(usable)
+    starts = jnp.concatenate([start_at.biases, drawn * start_at.lengths], axis=1)
+    size, groups, filled = grouping(settings.proposals)
     scores = jax.lax.map(
         lambda group: objective.closed_form(activation, group, v, residual)[1],
         starts[filled].reshape(groups, size, -1),
     ).reshape(-1)[: settings.proposals]
-    screened = _best(scores, Neurons(starts, starts), settings.polished - spectral).weights
+    screened = best_of(scores, Neurons(starts, starts), settings.polished - spectral).weights
     directions = jnp.where(usable, _spectral_starts(w, residual, spectral), 0.0)
     # Where there are fewer directions than asked for, the rest is noise in unusable ones.
     length = jnp.linalg.norm(directions, axis=1, keepdims=True)
@@ -176,7 +228,7 @@ def _closed_form_search(
 
     weights = ascent.adam(score, start, steps=settings.steps, learning_rate=settings.learning_rate)
     found, scores = objective.closed_form(activation, weights, v, residual)
-    found = _best(scores, found, settings.polished)
+    found = best_of(scores, found, settings.polished)
     raw = found.weights[:, 1:] @ basis.T
     return Neurons(raw.at[:, 0].add(found.weights[:, 0]), found.coefficients)
 
@@ -212,7 +264,7 @@ def search_layers(
     def score(layers: Neurons) -> jax.Array:
         return in_turn(one, tuple(masked(layers)))
 
-    flat = _initial_neurons(key, settings.proposals * q, 1 + q, active + 1, "rational", v.dtype)
+    flat = initial_neurons(key, settings.proposals * q, 1 + q, active + 1, "rational", v.dtype)
     start = jax.tree.map(lambda x: x.reshape(settings.proposals, q, -1), flat)
     keep = min(settings.polished, settings.proposals)
     if settings.method == "mala":
@@ -236,8 +288,8 @@ def search_layers(
             )
         )
     else:
-        start = _best(score(start), start, keep)
+        start = best_of(score(start), start, keep)
         found = Neurons(
             *ascent.adam(score, start, steps=settings.steps, learning_rate=settings.learning_rate)
         )
-    return _best(score(found), masked(found), keep)
+    return best_of(score(found), masked(found), keep)

@@ -27,12 +27,15 @@ def expected_programs(spec: Spec, start: Architecture, *, validated: bool) -> in
     first = parts + 1 + kind_of(start).one_by_one + (spec.grows or natural)
     if not spec.grows:
         return first
-    a_round = 1 if looks(start) else _search(spec, start)
+    searches = isinstance(spec.growth, SearchSpec)
+    a_round = _search(spec, start) if searches or not looks(start) else 1
     return first + a_round + _changes(spec, start) * (parts + a_round + looks(start))
 
 
 def _search(spec: Spec, start: Architecture) -> int:
     """The programs of a growth round that searches."""
+    if looks(start):
+        return 3  # a look at the data, the search at all sites, and the scores of all
     count = 1 + len(start.maps)  # a look at the data, and a target for every map
     growth = spec.growth
     if growth is not None and growth.width.enabled:

@@ -10,6 +10,7 @@ import math
 import os
 from dataclasses import dataclass, fields
 
+from senn_cli.growth.samples import examples_of
 from senn_cli.nets.features import Architecture, Map, standing
 from senn_cli.spec import Spec
 from senn_cli.spec.expansion import SearchSpec
@@ -32,7 +33,7 @@ class Memory:
       data: the training and validation parts as they are stored.
       activations: what a batch's forward and backward pass keep: inputs and pre-activations of
         every map, and the gradients of the latter.
-      growth: the two samples that a growth round observes; of a DenseNet what a look at its
+      growth: the two samples that a growth round observes; of standing proposals what a look at its
         curvature needs, and the scores.
     """
 
@@ -80,7 +81,8 @@ def memory(spec: Spec, architecture: Architecture, batch: int, examples: int, da
       data: bytes of the training and validation parts.
     """
     parameters = sum((m.rows + m.target.own) * m.columns for m in architecture.maps)
-    a_round = _look if looks(architecture) else _samples
+    searches = isinstance(spec.growth, SearchSpec)
+    a_round = _samples if searches or not looks(architecture) else _look
     return Memory(
         parameters=_FLOAT * parameters,
         optimizer=_FLOAT * parameters * _moments(spec.optimizer),
@@ -107,9 +109,30 @@ def _samples(spec: Spec, architecture: Architecture, batch: int, examples: int) 
     if not isinstance(spec.growth, SearchSpec):
         return 0
     halved = spec.growth.score_on == "held_out"
+    if _convolves(architecture):
+        return _fields(spec.growth, architecture, examples, held_out=halved)
     most = examples // 2 if halved else examples
     one = sum(2 * m.rows + (1 + m.columns) + m.columns for m in architecture.maps)
     return 2 * min(spec.growth.samples, most) * one
+
+
+def _fields(
+    growth: SearchSpec, architecture: Architecture, examples: int, *, held_out: bool
+) -> int:
+    """Numbers in the two samples of a round that searches for channels, and in its scores.
+
+    Of every example what maps read, yield and are told; of every map that reads channels A, its
+    inverse and its noise, with as many rows for proposals as there will be.
+    """
+    count = examples_of(architecture, growth.samples, examples, held_out=held_out)
+    sample = count * sum(map(_signals, standing(architecture)))
+    proposed = growth.width.polished if growth.width.enabled else 0
+    moments = 0
+    for m in standing(architecture):
+        sites = sum(source.feature.role == "hidden" for source in m.sources)
+        rows = m.rows + max(m.taps, 1) * proposed * sites
+        moments += 2 * m.rows**2 + 2 * rows**2 + rows * m.columns
+    return (2 if held_out else 1) * sample + moments
 
 
 def _look(spec: Spec, architecture: Architecture, batch: int, examples: int) -> int:
