@@ -6,6 +6,7 @@ loss and the figure of an evaluation are those that SciPy and scikit-learn make 
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,8 +25,9 @@ from senn_cli.spec.activation import Activation
 from senn_cli.spec.loss import Loss
 from senn_cli.training.run import train_run
 from senn_cli.use.evaluation import evaluate_run
-from senn_cli.use.exports import export_model
+from senn_cli.use.exports import FORMATS, allowed, export_model
 from tests.resuming import check_same, resume, rows, steps
+from tests.use.made import made_run
 
 ROWS = 70
 
@@ -219,6 +221,25 @@ def test_dormant_proposals(kind: str, place: Path, tmp_path: Path) -> None:
     text = text_of("relu", f"kind: {kind}", inputs, "natural_gradient") + STANDING
     events = rows(check("relu", text, place, tmp_path) / "history.jsonl")
     assert "add_neurons" in {event["edit"] for event in events if event["accepted"]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["mlp", "densenet"])
+@pytest.mark.parametrize("activation", get_args(Activation))
+def test_every_format_has_every_activation(activation: str, kind: str, tmp_path: Path) -> None:
+    if (activation, kind) == ("rational", "densenet"):
+        pytest.skip("channels have no coefficients")
+    blocks = [[3, 2]] if kind == "densenet" else []
+    data = "{source: digits, subset: 100}"
+    model = load_model(made_run(tmp_path / "run", data, activation=activation, blocks=blocks))
+    written = []
+    for form in FORMATS:
+        if form == "torch" and importlib.util.find_spec("torch") is None:
+            continue
+        found = export_model(model, "made", form, tmp_path / form)
+        assert found.difference <= allowed(found.rounding)
+        written.append(form)
+    assert {"onnx", "safetensors", "stablehlo", "flax"} <= {*written}
 
 
 @pytest.mark.parametrize(
