@@ -161,7 +161,7 @@ def _moments(optimizer: OptimizerSpec) -> int:
 def _curvature(spec: Spec, architecture: Architecture) -> int:
     """Numbers in the Kronecker factors, their inverses, and the inputs' spectrum.
 
-    Where growth looks at the curvature, gradients are averaged, too.
+    Where growth is by tracked curvature, gradients are averaged, too.
     """
     optimizer, maps = spec.optimizer, standing(architecture)
     natural = optimizer if isinstance(optimizer, NaturalGradientSpec) else None
@@ -171,7 +171,7 @@ def _curvature(spec: Spec, architecture: Architecture) -> int:
     if kfac or growing:
         numbers += sum(2 * (m.rows**2 + m.columns**2) for m in maps)
         numbers += sum(2 * f.own**2 * f.capacity for f in architecture.features)
-    if growing:
+    if growing and not isinstance(spec.growth, SearchSpec):
         numbers += sum(2 * m.rows * m.columns for m in maps)
     if _convolves(architecture) or architecture.inputs > LARGEST_SPECTRUM:
         return numbers

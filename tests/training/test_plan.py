@@ -59,6 +59,7 @@ def test_the_length_of_the_run() -> None:
         (DENSE, ()),
         (DENSE, ("optimizer.momentum=0.9", "expansion.depth=false")),
         (DENSE, ("optimizer=adam",)),
+        (DENSE, ("optimizer=adam", "expansion={proposals: search, depth: false}")),
         (DENSE, ("optimizer=sgd", "expansion.policy=none")),
     ],
 )
@@ -176,3 +177,15 @@ def test_growth_is_a_row_of_the_dry_run() -> None:
     assert notes(spec, found)[1] == (
         "Full capacity: 6-8-6-8 hidden channels, all that the limits of width and depth allow."
     )
+
+
+def test_the_samples_of_a_search_for_channels_are_counted_with_all_their_positions() -> None:
+    """By hand: 64, 16 and 1 positions; A, its inverse and noise with 16 proposals, 9 rows each."""
+    found = plan("expansion={proposals: search, depth: false}", base=DENSE)
+    example = 64 * (1 + 2 * 8) + 16 * (8 + 2 * 8) + (8 + 2 * 10)
+    first = 2 * 9**2 + 2 * 9**2 + 9 * 8
+    second = 2 * 72**2 + 2 * (72 + 9 * 16) ** 2 + (72 + 9 * 16) * 8
+    head = 2 * 9**2 + 2 * (9 + 16) ** 2 + (9 + 16) * 10
+    count = found.examples[0] // 2
+    assert count <= 32
+    assert found.memory.growth == 4 * (2 * count * example + first + second + head)
