@@ -13,6 +13,7 @@ FIXED = (
     "seed",
     "data",
     "network",
+    "loss",
     "transfer",
     "optimizer.kind",
     "optimizer.solver",

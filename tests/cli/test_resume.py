@@ -156,6 +156,7 @@ def test_what_is_no_run(tmp_path: Path) -> None:
         ("data={source: digits}", "data.source"),
         ("network.hidden=[4]", "network.hidden"),
         ("network.activation=silu", "network.activation"),
+        ("loss.class_weight=balanced", "loss.class_weight"),
         ("optimizer={kind: sgd}", "optimizer.kind"),
         ("training.batch_size=10", "training.batch_size"),
         ("network.capacity.multiple=5", "network.capacity.multiple"),
