@@ -101,7 +101,7 @@ def _examples(x: Array, what: str, fills: bool) -> Array | Table:
                 return _examples(numbers, what, fills)
         named = [(f"x{n}", column, False) for n, column in enumerate(columns, start=1)]
         return joined(named, what)
-    fill = " or let missing='median' fill gaps in" if x.ndim == 2 else ""
+    fill = " or let data.missing: median fill gaps in" if x.ndim == 2 else ""
     require_finite(x, what, f"leave these rows out{fill}")
     return x if x.dtype == np.uint8 else as_numbers(x, what)
 

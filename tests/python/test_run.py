@@ -223,3 +223,24 @@ def test_sections_are_merged_and_values_replaced() -> None:
         "e": {"g": 5},
     }
     assert one == {"a": {"b": 1, "c": {"d": 2}}, "e": 3}
+
+
+def test_a_data_loader_of_pytorch_brings_its_targets(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    pairs = torch.utils.data.TensorDataset(torch.tensor(X), torch.tensor((X[:, 0] > 0).astype(int)))
+    loader = torch.utils.data.DataLoader(pairs, batch_size=25)
+    run = senn_cli.fit(loader, root=tmp_path, verbose=0, **OPTIONS)
+    with np.load(run.path / "data.npz") as data:
+        np.testing.assert_array_equal(data["x"], X)
+    assert run.preprocessing.classes == ("0", "1")
+
+
+def test_gaps_are_filled_where_the_rest_of_the_spec_says_how(tmp_path: Path) -> None:
+    holes = X.copy()
+    holes[::7, 1] = np.nan
+    options = {**OPTIONS, "data": {"missing": "median"}}
+    run = senn_cli.fit(holes, NAMES, root=tmp_path, verbose=0, **options)
+    assert run.preprocessing.encoding is not None
+    assert run.predict(holes).shape == (60,)
+    with pytest.raises(ArgumentError, match="NaN"):
+        senn_cli.fit(holes, NAMES, root=tmp_path, verbose=0, **OPTIONS)
