@@ -52,7 +52,7 @@ def examples_of(x: Any, how: Preprocessing, what: str = "x") -> tuple[Array, lis
             f"{what} is a single column or row of a frame; expected a frame",
             hint=f"{what}.to_frame() for a column of one feature, frame.iloc[[0]] for a single row",
         )
-    if isinstance(x, Mapping):
+    if isinstance(x, Mapping) and not hasattr(x, "toarray"):  # as one kind of sparse matrix is
         return _rows(_columns(x, what), how)
     array, _ = array_of(x, what, LIMIT)
     if array.dtype.kind in "biuf":

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from senn_cli.data.asked import examples_of
 from senn_cli.data.encoding import Column, Encoding
@@ -104,3 +105,9 @@ def test_gaps_that_nothing_stands_for() -> None:
     bare = Encoding(TABLE.features, ("kind",))
     with pytest.raises(DataError, match="values are missing: 1 in 'age'"):
         examples_of(COLUMNS, how(bare, 3))
+
+
+def test_a_sparse_matrix_that_is_a_mapping_is_an_array() -> None:
+    dense = np.array([[0.0, 1.5], [2.0, 0.0]])
+    for kind in (sparse.dok_array, sparse.csr_array):
+        np.testing.assert_array_equal(examples_of(kind(dense), how(None, 2))[0], dense)
