@@ -29,14 +29,14 @@ import senn_cli
 TABLES = ("iris", "wine", "breast_cancer", "diabetes", "digits")
 
 
-def models(classes: bool, seed: int) -> dict[str, Any]:
+def models(classes: bool, seed: int, hidden: list[int] | None = None) -> dict[str, Any]:
     """The models by the heads of their columns."""
     senn = senn_cli.SennClassifier if classes else senn_cli.SennRegressor
     mlp = MLPClassifier if classes else MLPRegressor
     linear = LogisticRegression() if classes else Ridge()
     trees = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
     return {
-        "senn": senn(random_state=seed),
+        "senn": senn(hidden, random_state=seed),
         "MLP": mlp(random_state=seed),
         "MLP, std": make_pipeline(StandardScaler(), mlp(random_state=seed)),
         "linear": linear,
@@ -51,6 +51,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the folds and of the models")
     parser.add_argument("--tables", nargs="+", default=TABLES, choices=TABLES)
     parser.add_argument("--models", nargs="+", help="some of the columns alone")
+    parser.add_argument("--hidden", nargs="+", type=int, help="of senn, in place of its default")
     parser.add_argument("--markdown", action="store_true")
     arguments = parser.parse_args()
     lines = []
@@ -61,7 +62,7 @@ def main() -> None:
             5, shuffle=True, random_state=arguments.seed
         )
         cells = [table.replace("_", " ") + ("" if classes else " (R^2)")]
-        named = models(classes, arguments.seed)
+        named = models(classes, arguments.seed, arguments.hidden)
         for name in arguments.models or named:
             begin = time.perf_counter()
             with warnings.catch_warnings():
