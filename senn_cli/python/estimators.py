@@ -37,6 +37,9 @@ EXPECTED_FAILED_CHECKS = {
 class _Senn(BaseEstimator):  # type: ignore[misc]
     """What both estimators share; `SennClassifier` says what the parameters are."""
 
+    _start: Sequence[int] = (10,)
+    """Widths of the hidden layers at the start where nothing says them."""
+
     def __init__(
         self,
         hidden: Sequence[int] | None = None,
@@ -99,7 +102,11 @@ class _Senn(BaseEstimator):  # type: ignore[misc]
         seed = self.random_state
         if not isinstance(seed, int | np.integer):
             seed = check_random_state(seed).randint(2**31)
-        spec = merged(as_mapping(self.spec), {**self._section(), "seed": int(seed)})
+        given = as_mapping(self.spec)
+        network = given.get("network", {})
+        kind = network if isinstance(network, str) else network.get("kind", "mlp")
+        start = {"network": {"kind": "mlp", "hidden": self._start}} if kind == "mlp" else {}
+        spec = merged(merged(start, given), {**self._section(), "seed": int(seed)})
         temporary = Temporary() if self.root is None else None
 
         def action(observers: Sequence[Observer]) -> Run:
@@ -173,10 +180,11 @@ class SennClassifier(ClassifierMixin, _Senn):  # type: ignore[misc]
     """A classifier whose network grows while it is trained.
 
     Parameters that are None are as the spec has them, and there as by its defaults: a fully
-    connected network of one layer of 10 neurons, natural gradient, growth in width and depth.
+    connected network, natural gradient, growth in width and depth.
 
     Args:
-      hidden: widths of the hidden layers at the start.
+      hidden: widths of the hidden layers at the start; by default one of 64 neurons, of
+        `SennRegressor` one of 10.
       activation: such as `rational`, `tanh`, `relu`.
       epochs: passes over the data; by default 20, but at least 300 steps.
       batch_size: examples a step, `auto` or `full`.
@@ -199,6 +207,11 @@ class SennClassifier(ClassifierMixin, _Senn):  # type: ignore[misc]
       n_features_in_, feature_names_in_: of the inputs, as everywhere in scikit-learn.
       n_iter_: training steps taken.
     """
+
+    # By the loss on validation parts of a quarter, seeds 10 to 12 (digits: 10 and 11): on digits
+    # 0.114 where 10 neurons have 0.129, on wine 0.051 and 0.064, on iris 0.060 and 0.078; but 0.250
+    # and 0.245 on diabetes, a regression.
+    _start = (64,)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Trains on examples and labels.
