@@ -242,3 +242,28 @@ def test_an_estimator_that_was_not_fitted_says_so() -> None:
 def test_scikit_learns_own_checks(kind: str) -> None:
     estimator: BaseEstimator = getattr(senn_cli, kind)(epochs=10, random_state=0)
     check_estimator(estimator, expected_failed_checks=estimators.EXPECTED_FAILED_CHECKS)
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "network"),
+    [
+        ("SennClassifier", None, {"kind": "mlp", "hidden": (64,)}),
+        ("SennRegressor", None, {"kind": "mlp", "hidden": (10,)}),
+        ("SennClassifier", {"network": {"hidden": [7]}}, {"kind": "mlp", "hidden": [7]}),
+        ("SennClassifier", {"network": "densenet"}, "densenet"),
+    ],
+)
+def test_where_a_network_starts(
+    kind: str, spec: Any, network: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Any] = []
+
+    def stopped(x: Any, y: Any, spec: Any, **options: Any) -> Any:
+        given.append(spec["network"])
+        raise InterruptedRun("enough", exit_code=130)
+
+    monkeypatch.setattr(estimators, "fit_given", stopped)
+    model = getattr(senn_cli, kind)(spec=spec, random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, NAMES if kind == "SennClassifier" else VALUES)
+    assert given == [network]
