@@ -1,9 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -13,6 +10,7 @@ from typer.testing import CliRunner, Result
 
 from senn_cli.cli.app import app
 from tests.handmade import checkpoint, row, run_directory
+from tests.processes import imported, senn
 
 
 def run(*arguments: str | Path) -> Result:
@@ -205,23 +203,14 @@ def test_json(runs: list[Path]) -> None:
     assert document["curves"]["settings"]["A"]["means"][4] == 2.0
 
 
-def process(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "senn_cli", "compare", *map(str, arguments)],
-        capture_output=True,
-        env={**os.environ, **environment},
-        check=False,
-    )
-
-
 @pytest.mark.parametrize("environment", [{"LC_ALL": "C"}, {"PYTHONIOENCODING": "ascii"}])
 def test_ascii(runs: list[Path], tmp_path: Path, environment: dict[str, str]) -> None:
     odd = made(tmp_path / "größe [bold]", 4, 0.5, name="é [/x]")
-    for more in ([], ["--json"]):
-        result = process(*runs, odd, *more, **environment)
+    results = [senn("compare", *runs, odd, *more, **environment) for more in ([], ["--json"])]
+    for result in results:
         assert (result.returncode, result.stderr) == (0, b"")
         assert result.stdout.isascii()
-    text = process(*runs, odd, **environment).stdout.decode()
+    text = results[0].stdout.decode()
     assert r"gr\xf6\xdfe [bold]" in text
     assert r"A  made, \xe9 [/x]: 3 runs, seeds 0, 1, 4" in text
     assert "2 -> 1" in text
@@ -250,22 +239,8 @@ def test_a_narrow_terminal(runs: list[Path], tmp_path: Path) -> None:
 
 
 def test_no_jax(runs: list[Path]) -> None:
-    code = (
-        "import sys; from senn_cli.cli.app import app\n"
-        "try:\n    app(['compare', *sys.argv[1:]])\n"
-        "except SystemExit:\n    pass\n"
-        "heavy = {'jax', 'flax', 'optax', 'orbax', 'matplotlib'} & set(sys.modules)\n"
-        "print(sorted(heavy), file=sys.stderr)"
-    )
-    for more in ([], ["--json"]):
-        result = subprocess.run(
-            [sys.executable, "-c", code, *map(str, [*runs, *more])],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert result.stdout
-        assert result.stderr == "[]\n"
+    lines, modules = imported(["compare", *runs], ["compare", *runs, "--json"])
+    assert lines and not modules & {"jax", "flax", "optax", "orbax", "matplotlib"}
 
 
 def test_the_size_of_densenets_is_in_channels(tmp_path: Path) -> None:

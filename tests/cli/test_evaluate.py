@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -113,20 +110,3 @@ def test_faults(run: Path, arguments: list[str], code: int, message: str) -> Non
     assert message in result.stderr
     assert result.stdout == ""
     assert "Traceback" not in result.output
-
-
-@pytest.mark.parametrize("verb", ["evaluate", "predict", "export"])
-def test_help_imports_no_jax(verb: str) -> None:
-    code = (
-        "import sys\n"
-        "from senn_cli.cli.app import main\n"
-        f"sys.argv = ['senn', {verb!r}, '--help']\n"
-        "try:\n    main()\nexcept SystemExit:\n    pass\n"
-        "heavy = {'jax', 'flax', 'optax', 'orbax', 'onnx', 'safetensors', 'PIL'}\n"
-        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ, check=False
-    )
-    assert result.returncode == 0, result.stderr
-    assert "RUN" in result.stdout

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 from typer.testing import CliRunner
 
@@ -47,13 +45,3 @@ def test_a_name_and_all() -> None:
 def test_completion_goes_level_by_level() -> None:
     assert ("optimizer", "How the weights are trained.") in options("opt")
     assert [name for name, _ in options("training.e")] == ["training.epochs", "training.evaluate"]
-
-
-def test_nothing_heavy_is_imported() -> None:
-    code = (
-        "import sys; from senn_cli.cli.app import app\n"
-        "try: app(['explain', 'optimizer'])\nexcept SystemExit: pass\n"
-        "print([m for m in ('jax', 'numpy', 'flax', 'sklearn') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"

@@ -15,6 +15,7 @@ from senn_cli.cli.app import app
 from senn_cli.cli.examples import EXAMPLES
 from senn_cli.cli.help import unwrapped
 from senn_cli.cli.inspect import DEFAULT
+from tests.processes import imported
 
 WIDTH = 80
 
@@ -48,6 +49,15 @@ def test_the_help_closes_with_its_examples(name: str) -> None:
     inside = [line.strip("│ ") for line in lines[start + 1 :] if line.startswith("│")]
     # No line is wrapped.
     assert inside == [text for example in EXAMPLES[name] for text in example]
+
+
+def test_no_help_and_no_explanation_imports_what_takes_seconds() -> None:
+    lines, modules = imported(
+        *([*name.split(), "--help"] for name in COMMANDS), ["explain", "data"]
+    )
+    assert sum("Usage: " in line for line in lines) == len(COMMANDS)
+    heavy = {"jax", "flax", "optax", "orbax", "numpy", "sklearn", "onnx", "safetensors", "PIL"}
+    assert not modules & heavy
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -184,18 +182,3 @@ def test_errors_are_panels(folder: Path, arguments: list[str], code: int, messag
     assert result.stdout == ""
     assert "Traceback" not in result.stderr
     assert sorted(path.name for path in folder.iterdir()) == before
-
-
-def test_the_help_imports_no_jax() -> None:
-    code = (
-        "import sys\n"
-        "from senn_cli.cli.app import app\n"
-        "try:\n"
-        "    app(['import', '--help'])\n"
-        "finally:\n"
-        "    heavy = {'jax', 'flax', 'optax', 'orbax', 'numpy'} & set(sys.modules)\n"
-        "    assert not heavy, heavy\n"
-    )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
-    assert result.returncode == 0, result.stderr
-    assert b"MAPPING" in result.stdout

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from typer.testing import CliRunner, Result
 from senn_cli.cli.app import app
 from tests.counting import documents_read
 from tests.handmade import added, checkpoint, event, inserted, row, run_directory, weights
+from tests.processes import imported, senn
 from tests.terminal import on_terminal
 
 ROWS = 10_000
@@ -228,25 +228,19 @@ def test_runs_of_all_kinds(made: Path, tmp_path: Path) -> None:
         shown("history", path, "--rejected")
 
 
-def process(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "senn_cli", "inspect", *map(str, arguments)],
-        capture_output=True,
-        env={**os.environ, **environment},
-        check=False,
-    )
-
-
 @pytest.mark.parametrize("environment", [{"LC_ALL": "C"}, {"PYTHONIOENCODING": "ascii"}])
 def test_ascii(made: Path, tmp_path: Path, environment: dict[str, str]) -> None:
     path = Path(shutil.copytree(made, tmp_path / "größe [x]"))
     spec = path / "spec.yaml"
     spec.write_text(spec.read_text().replace("'made'", "'größe [bold]'"), encoding="utf-8")
-    for arguments in ((path,), ("history", path, "--rejected"), (path, "--json")):
-        result = process(*arguments, **environment)
+    results = [
+        senn("inspect", *arguments, **environment)
+        for arguments in ((path,), ("history", path, "--rejected"), (path, "--json"))
+    ]
+    for result in results:
         assert (result.returncode, result.stderr) == (0, b"")
         assert result.stdout.isascii()
-    text = process(path, **environment).stdout.decode()
+    text = results[0].stdout.decode()
     assert r"run        gr\xf6\xdfe [bold]" in text
     assert "ratio, tau 0.5" in text
     assert "2 -> 3" in text
@@ -274,22 +268,9 @@ def test_a_reader_that_leaves_early(made: Path) -> None:
 
 
 def test_no_jax(made: Path) -> None:
-    code = (
-        "import sys; from senn_cli.cli.app import app\n"
-        "try:\n    app(['inspect', *sys.argv[1:]])\n"
-        "except SystemExit:\n    pass\n"
-        "heavy = {'jax', 'flax', 'optax', 'orbax', 'matplotlib'} & set(sys.modules)\n"
-        "print(sorted(heavy), file=sys.stderr)"
-    )
-    for arguments in ([made], [made, "--json"], ["history", made], ["architecture", made]):
-        result = subprocess.run(
-            [sys.executable, "-c", code, *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert result.stdout
-        assert result.stderr == "[]\n"
+    verbs = ([made], [made, "--json"], ["history", made], ["architecture", made])
+    lines, modules = imported(*(["inspect", *words] for words in verbs))
+    assert lines and not modules & {"jax", "flax", "optax", "orbax", "matplotlib"}
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import webbrowser
 from pathlib import Path
 
@@ -11,6 +8,7 @@ from typer.testing import CliRunner
 
 from senn_cli.cli.app import app
 from tests.handmade import checkpoint
+from tests.processes import imported
 from tests.report.page.made import grown_run
 
 runner = CliRunner()
@@ -133,19 +131,7 @@ def test_a_browser_opens_it_when_asked(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_ascii_and_no_jax(tmp_path: Path) -> None:
     run = grown_run(tmp_path / "é", name="'größe [x]'")
-    code = (
-        "import sys\nfrom senn_cli.cli.app import app\n"
-        "try:\n    app(['report', sys.argv[1]])\n"
-        "finally:\n    print(sorted({'jax', 'flax', 'optax', 'orbax'} & set(sys.modules)))"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code, run],
-        capture_output=True,
-        env=os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"},
-        check=False,
-    )
-    assert result.stderr == b""
-    lines = result.stdout.decode("ascii").splitlines()
-    assert lines[0].endswith("/report.html")
-    assert lines[1] == "[]"
-    assert (run / "report.html").is_file()
+    ascii_: dict[str, str] = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    lines, modules = imported(["report", run], **ascii_)
+    assert lines[0].isascii() and lines[0].endswith("/report.html")
+    assert not modules & {"jax", "flax", "optax", "orbax"}

@@ -1,9 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +16,7 @@ from senn_cli.report.listing import SORTS
 from senn_cli.report.record import Status
 from tests.counting import documents_read
 from tests.handmade import event, row, run_directory
+from tests.processes import imported, senn
 from tests.terminal import on_terminal
 
 MANY = 200
@@ -174,25 +172,16 @@ def test_shortened() -> None:
     assert shortened("abcdefghi", 8, ascii_) == "ab...ghi"
 
 
-def process(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "senn_cli", "runs", *map(str, arguments)],
-        capture_output=True,
-        env={**os.environ, **environment},
-        check=False,
-    )
-
-
 @pytest.mark.parametrize("environment", [{"LC_ALL": "C"}, {"PYTHONIOENCODING": "ascii"}])
 def test_ascii(root: Path, environment: dict[str, str]) -> None:
     (root / "bad").rename(root / "größe [bold]")
     spec = root / "half" / "spec.yaml"
     spec.write_text(spec.read_text().replace("'made'", "'é [/x]'"), encoding="utf-8")
-    for arguments in ((root,), (root, "--json")):
-        result = process(*arguments, **environment)
+    results = [senn("runs", *arguments, **environment) for arguments in ((root,), (root, "--json"))]
+    for result in results:
         assert (result.returncode, result.stderr) == (0, b"")
         assert result.stdout.isascii()
-    text = process(root, **environment).stdout.decode()
+    text = results[0].stdout.decode()
     assert r"gr\xf6\xdfe [bold]" in text
     assert r"\xe9 [/x]" in text
 
@@ -213,22 +202,8 @@ def test_a_narrow_terminal(root: Path) -> None:
 
 
 def test_no_jax(root: Path) -> None:
-    code = (
-        "import sys; from senn_cli.cli.app import app\n"
-        "try:\n    app(['runs', *sys.argv[1:]])\n"
-        "except SystemExit:\n    pass\n"
-        "heavy = {'jax', 'flax', 'optax', 'orbax', 'matplotlib'} & set(sys.modules)\n"
-        "print(sorted(heavy), file=sys.stderr)"
-    )
-    for arguments in ([root], [root, "--json"]):
-        result = subprocess.run(
-            [sys.executable, "-c", code, *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert result.stdout
-        assert result.stderr == "[]\n"
+    lines, modules = imported(["runs", root], ["runs", root, "--json"])
+    assert lines and not modules & {"jax", "flax", "optax", "orbax", "matplotlib"}
 
 
 def test_two_hundred_runs_are_listed_from_their_last_rows(tmp_path: Path) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -136,18 +134,3 @@ def test_parameters_in_lines_and_the_rest_in_groups() -> None:
         ("optimizer/0/count", "", "loaded"),
         ("curvature/seen", "", "left out: no place"),
     ]
-
-
-def test_the_help_imports_no_jax() -> None:
-    code = (
-        "import sys\n"
-        "from senn_cli.cli.app import app\n"
-        "try:\n"
-        "    app(['transfer', '--help'])\n"
-        "finally:\n"
-        "    heavy = {'jax', 'flax', 'optax', 'orbax', 'numpy'} & set(sys.modules)\n"
-        "    assert not heavy, heavy\n"
-    )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
-    assert result.returncode == 0, result.stderr
-    assert b"--from" in result.stdout
