@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,20 +14,10 @@ from senn_cli.cli import app as app_module
 from senn_cli.cli import console
 from senn_cli.cli.app import app
 from senn_cli.errors import DataError, InterruptedRun, RunError, SennError, SpecError
+from tests.processes import senn
 
 runner = CliRunner()
 ROOT = Path(__file__).parents[2]
-
-
-def senn(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "senn_cli", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        check=False,
-    )
 
 
 def failing(error: BaseException) -> typer.Typer:
@@ -139,12 +128,12 @@ def test_a_bug_is_not_hidden() -> None:
     assert isinstance(result.exception, ZeroDivisionError)
 
 
-@pytest.mark.parametrize("force", ["FORCE_COLOR", "GITHUB_ACTIONS", "PY_COLORS"])
 @pytest.mark.parametrize("arguments", [["--help"], ["validate", "none.yaml"], ["bogus"]])
-def test_no_styles_without_a_terminal(force: str, arguments: list[str]) -> None:
-    result = senn(*arguments, **{force: "1"})
-    assert "\x1b" not in result.stdout + result.stderr
-    assert "\r" not in result.stdout + result.stderr
+def test_no_styles_without_a_terminal(arguments: list[str]) -> None:
+    """Each of the variables alone would do to force them."""
+    result = senn(*arguments, FORCE_COLOR="1", GITHUB_ACTIONS="1", PY_COLORS="1")
+    assert b"\x1b" not in result.stdout + result.stderr
+    assert b"\r" not in result.stdout + result.stderr
 
 
 def test_styles_on_a_terminal_unless_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,5 +201,5 @@ def test_look_up_commands_import_no_jax(tmp_path: Path) -> None:
 def test_the_module_is_the_command() -> None:
     result = senn("validate", "none.yaml")
     assert result.returncode == 2
-    assert "none.yaml: no such file" in result.stderr
-    assert "Usage: senn [OPTIONS]" in senn("--help").stdout
+    assert b"none.yaml: no such file" in result.stderr
+    assert b"Usage: senn [OPTIONS]" in senn("--help").stdout

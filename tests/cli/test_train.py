@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from senn_cli.cli.app import app
 from senn_cli.spec import load_spec
 from senn_cli.training.loop import Trainer
 from senn_cli.words import in_bytes
+from tests.processes import imported, senn
 from tests.waiting import LIMIT, wait_until
 
 runner = CliRunner()
@@ -39,15 +39,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def invoke(*arguments: str, **environment: str) -> Any:
     return runner.invoke(app, ["train", "größe.yaml", *arguments], env=environment)
-
-
-def senn(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "senn_cli", "train", *arguments],
-        capture_output=True,
-        env={**os.environ, **environment},
-        check=False,
-    )
 
 
 def files(place: Path) -> list[str]:
@@ -110,23 +101,10 @@ def test_print_spec_can_be_run_again(place: Path) -> None:
 
 
 def test_print_spec_imports_no_jax_and_is_utf8_everywhere(place: Path) -> None:
-    code = (
-        "import sys\n"
-        "from senn_cli.cli.app import app\n"
-        "try:\n"
-        "    app(['train', 'größe.yaml', '--print-spec'])\n"
-        "finally:\n"
-        "    heavy = {'jax', 'flax', 'optax', 'numpy', 'sklearn'} & set(sys.modules)\n"
-        "    assert not heavy, heavy\n"
-    )
-    result = subprocess.run(
-        [sys.executable, "-X", "utf8=0", "-c", code],
-        capture_output=True,
-        env={**os.environ, "PYTHONIOENCODING": "ascii"},
-        check=False,
-    )
-    assert result.returncode == 0, result.stderr
-    assert "name: größe\n" in result.stdout.decode("utf-8")
+    ascii_: dict[str, str] = {"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    lines, modules = imported(["train", "größe.yaml", "--print-spec"], **ascii_)
+    assert "name: größe" in lines
+    assert not modules & {"jax", "flax", "optax", "numpy", "sklearn"}
 
 
 def test_dry_run(place: Path) -> None:
@@ -160,15 +138,8 @@ def test_dry_run_at_full_capacity(place: Path) -> None:
 
 
 def test_a_dry_run_imports_no_jax(place: Path) -> None:
-    code = (
-        "import sys\n"
-        "from senn_cli.cli.app import app\n"
-        "try:\n"
-        "    app(['train', 'größe.yaml', '--dry-run'])\n"
-        "finally:\n"
-        "    assert 'jax' not in sys.modules\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    _, modules = imported(["train", "größe.yaml", "--dry-run"])
+    assert "numpy" in modules and "jax" not in modules
 
 
 def test_print_spec_or_dry_run(place: Path) -> None:
@@ -262,7 +233,7 @@ def test_control_c_in_a_real_process(place: Path) -> None:
 
 def test_a_log_is_plain_and_the_module_is_the_command(place: Path) -> None:
     as_users = {"XLA_FLAGS": "", "JAX_DISABLE_MOST_OPTIMIZATIONS": "0"}
-    result = senn("größe.yaml", FORCE_COLOR="1", PYTHONIOENCODING="ascii", **as_users)
+    result = senn("train", "größe.yaml", FORCE_COLOR="1", PYTHONIOENCODING="ascii", **as_users)
     assert result.returncode == 0, result.stderr
     for stream in (result.stdout, result.stderr):
         assert b"\x1b" not in stream
