@@ -172,6 +172,7 @@ def settings_of(spec: Spec) -> Settings:
         per_round=growth.width.per_round,
         max_width=growth.width.max_width,
         max_layers=growth.depth.max_layers,
+        per_block=growth.depth.per_block,
         weights="random" if growth.policy == "random" else "score",
         widens=growth.width.enabled,
         deepens=growth.depth.enabled,
@@ -194,7 +195,6 @@ def settings_of(spec: Spec) -> Settings:
     dormant = growth.dormant
     return replace(
         found,
-        per_block=growth.depth.per_block,
         activate=dormant.activate,
         leave=dormant.prune,
         redraw=dormant.redraw,

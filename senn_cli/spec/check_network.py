@@ -29,14 +29,13 @@ def searched(spec: Spec) -> Iterator[Found]:
     """What a DenseNet that searches for its channels cannot do."""
     if not isinstance(spec.network, DenseNetSpec) or not isinstance(spec.expansion, SearchSpec):
         return
-    for name in ("depth", "prune"):
-        if getattr(spec.expansion, name).enabled:
-            yield Found(
-                ("expansion", name),
-                f"should be off where a densenet searches for its channels; write `{name}: "
-                "false`, or `proposals: dormant`",
-                ("network.kind", "expansion.proposals", "expansion.policy"),
-            )
+    if spec.expansion.prune.enabled:
+        yield Found(
+            ("expansion", "prune"),
+            "should be off where a densenet searches for its channels, as a search takes out only "
+            "what a single map reads; write `prune: false`, or `proposals: dormant`",
+            ("network.kind", "expansion.proposals", "expansion.policy"),
+        )
 
 
 def solver(spec: Spec) -> Iterator[Found]:

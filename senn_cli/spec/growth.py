@@ -22,6 +22,12 @@ ON_OFF = AlsoAccepts(type="boolean", description="On or off, the options as by d
 
 _Steps = Annotated[int, Field(ge=1, le=1_000_000), Integral]
 _CLIMBS = under(method=("closed_form", "gradient_ascent"))
+_MLP = Under(("network.kind", ("mlp",)))
+_BUDS = Under(("network.kind", ("densenet",)))
+_PerBlock = Annotated[
+    Count | None,
+    Field(description="Most layers in a block of a densenet; null for no limit."),
+]
 
 
 class _Switched(Model):
@@ -95,20 +101,22 @@ class DepthSpec(_Switched):
 
 
 class DepthSearchSpec(DepthSpec):
-    """Inserting layers that are searched for."""
+    """Inserting layers where neurons are searched for: found so in an mlp, buds in a densenet."""
 
-    method: Literal["closed_form", "gradient_ascent", "mala"] = Field(
+    method: Annotated[Literal["closed_form", "gradient_ascent", "mala"], _MLP] = Field(
         default="closed_form", description="How proposals are found; see the width's method."
     )
-    proposals: Width = Field(default=16, description="Candidate layers drawn a site.")
-    polished: Annotated[Width, _CLIMBS] = Field(
+    proposals: Annotated[Width, _MLP] = Field(
+        default=16, description="Candidate layers drawn a site."
+    )
+    polished: Annotated[Width, _MLP, _CLIMBS] = Field(
         default=4, description="How many of the best candidates are optimised further."
     )
-    steps: _Steps = Field(default=60, description="Steps of that optimisation.")
-    learning_rate: Annotated[Positive, _CLIMBS] = Field(
+    steps: Annotated[_Steps, _MLP] = Field(default=60, description="Steps of that optimisation.")
+    learning_rate: Annotated[Positive, _MLP, _CLIMBS] = Field(
         default=0.1, description="First step of that optimisation."
     )
-    temperature: Annotated[Positive, under(method="mala")] = Field(
+    temperature: Annotated[Positive, _MLP, under(method="mala")] = Field(
         default=10.0, description="Temperature of `mala`."
     )
     layer_cost: Positive = Field(
@@ -116,11 +124,12 @@ class DepthSearchSpec(DepthSpec):
         description="A layer's score is divided by this before it competes with neurons, "
         "and before it pays for its parameters.",
     )
-    log_determinant: NotNegative = Field(
+    per_block: Annotated[_PerBlock, _BUDS] = None
+    log_determinant: Annotated[NotNegative, _MLP] = Field(
         default=0.01,
         description="Weight of the log-determinant that keeps a layer's matrix invertible.",
     )
-    singular_floor: NotNegative = Field(
+    singular_floor: Annotated[NotNegative, _MLP] = Field(
         default=0.05,
         description="Smallest singular value of a new layer's matrix as a share of their mean; the "
         "paper has 1e-3, with which single precision does not keep the function to 1e-5.",
@@ -130,9 +139,7 @@ class DepthSearchSpec(DepthSpec):
 class BudSpec(DepthSpec):
     """Inserting layers that stand as buds."""
 
-    per_block: Count | None = Field(
-        default=4, description="Most layers in a block of a densenet; null for no limit."
-    )
+    per_block: _PerBlock = 4
 
 
 class PruneSpec(_Switched):
@@ -161,7 +168,7 @@ class DormantSpec(Model):
     redraw: Probability = Field(
         default=0.1, description="Probability an epoch that an unused neuron gets new weights."
     )
-    bud_factor: Annotated[Positive, Under(("network.kind", ("densenet",)))] = Field(
+    bud_factor: Annotated[Positive, _BUDS] = Field(
         default=3.0,
         description="A bud becomes a layer where its neurons' mean score passes this many times "
         "the threshold.",
@@ -170,7 +177,7 @@ class DormantSpec(Model):
         default=1e-3,
         description="Rate a step of the moving average of gradients that scores are made of.",
     )
-    neurons: Annotated[Width, Under(("network.kind", ("mlp",)))] = Field(
+    neurons: Annotated[Width, _MLP] = Field(
         default=64,
         description="Standing proposals for every layer of an mlp at the start, where "
         "network.capacity.initial does not say how much room there is.",

@@ -67,16 +67,12 @@ class _Limits:
     growth: GrowingSpec
     room: Callable[[int, int], int]
 
-    @property
-    def per_block(self) -> int | None:
-        """Most layers in one block."""
-        return self.growth.depth.per_block if isinstance(self.growth, StandingSpec) else None
-
     def ends(self, start: Architecture) -> bool:
         """Whether growth from `start` ever ends."""
         growth, buds = self.growth, any(f.role == "bud" for f in start.features)
-        inserts = growth.depth.enabled and (buds or isinstance(growth, SearchSpec))
-        counted = buds and (self.per_block, growth.depth.max_layers) != (None, None)
+        anywhere = isinstance(growth, SearchSpec) and not looks(start)
+        inserts = growth.depth.enabled and (buds or anywhere)
+        counted = buds and (growth.depth.per_block, growth.depth.max_layers) != (None, None)
         few_layers = counted or not inserts
         narrow = not growth.width.enabled or growth.width.max_width is not None
         return growth.max_hidden is not None or (few_layers and narrow)
@@ -99,7 +95,8 @@ class _Limits:
             assert bud.activation is not None
             room = self.room(bud.capacity, bud.capacity) if width else bud.capacity
             yield _Site(bud.index, Layer(bud.capacity, room, bud.activation))
-        if buds or isinstance(self.growth, StandingSpec) or (grown.hidden and width):
+        standing = isinstance(self.growth, StandingSpec) or looks(grown)
+        if standing or (grown.hidden and width):
             return
         # A layer that begins as the identity stands on its map's narrower side, as wide as that.
         maps = [m for m in grown.maps if len(m.sources) == 1 and not m.window]
@@ -114,7 +111,7 @@ class _Limits:
         most, widest = growth.max_hidden, growth.width.max_width
         block = next((b for b in _places(grown) if site.index in b), range(0))
         return (
-            (self.per_block is None or len(block) < self.per_block)
+            (growth.depth.per_block is None or len(block) < growth.depth.per_block)
             and (growth.depth.max_layers is None or len(grown.hidden) < growth.depth.max_layers)
             and (widest is None or added <= max(widest, *grown.widths, 0))
             and (most is None or sum(grown.widths) + added <= most)

@@ -86,7 +86,7 @@ FACTORS = ("contrast", "saturation")
 
 GROWTH = {
     "fixed": "none",
-    "search": "{proposals: search, prune: true}",
+    "search": "{proposals: search, prune: CHAIN}",
     "random": "{policy: random, prune: true}",
     "gradient_ascent": "{width: {method: gradient_ascent}, depth: {method: gradient_ascent}}",
     "mala": "{width: {method: mala}, depth: {method: mala}}",
@@ -126,6 +126,7 @@ def combinations() -> Iterator[tuple[str, str]]:
         for growth, expansion in GROWTH.items():
             for optimizer, section in OPTIMIZERS.items():
                 expansion = expansion.replace("DEPTH", str(kind == "densenet").lower())
+                expansion = expansion.replace("CHAIN", str(kind == "mlp").lower())
                 text = (
                     f"data: digits\nnetwork: {network}\n"
                     f"expansion: {expansion}\noptimizer: {section}\n"
@@ -269,6 +270,7 @@ def idle(text: str, sections: tuple[str, ...], base: Path | None = None) -> list
         WALKED.add((type(section).__name__, name))
         off = name != "enabled" and getattr(section, "enabled", True) is False
         off |= key == "expansion.depth.enabled" and "depth: false" in text  # an mlp has no buds
+        off |= key == "expansion.prune.enabled" and "prune: false" in text  # several maps read one
         if off or path[0] not in sections or name in CHOICES or key in SHOWN:
             continue
         own: Any = written

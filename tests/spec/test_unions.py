@@ -55,6 +55,22 @@ def faults(text: str, *overrides: str) -> list[str]:
             "expansion.width.rank is not read here; it belongs to method: closed_form",
         ),
         (
+            DENSE + "expansion: {proposals: search, depth: {singular_floor: 0.1}}",
+            "expansion.depth.singular_floor is not read here; it belongs to network.kind: mlp",
+        ),
+        (
+            DENSE + "expansion: {proposals: search, depth: {polished: 1}}",
+            "expansion.depth.polished is not read here; it belongs to network.kind: mlp",
+        ),
+        (
+            DENSE + "expansion: {proposals: search, depth: {method: mala}}",
+            "expansion.depth.method is not read here; it belongs to network.kind: mlp",
+        ),
+        (
+            MLP + "expansion: {depth: {per_block: 2}}",
+            "expansion.depth.per_block is not read here; it belongs to network.kind: densenet",
+        ),
+        (
             MLP + "expansion: {policy: random, width: {coefficients: initial}}",
             "expansion.width.coefficients is not read here; it belongs to expansion.policy: senn",
         ),
@@ -132,6 +148,8 @@ def test_it_is_told_beside_other_faults() -> None:
         DENSE + "curvature: {method: rank_one, vectors: 1}",
         DENSE + "curvature: {stride: 1}\nexpansion: none",
         DENSE + "curvature: {stride: 1}\noptimizer: adam",
+        DENSE
+        + "expansion: {proposals: search, depth: {per_block: 2, max_layers: 6, layer_cost: 8}}",
         # One that is off keeps its options for when it is on again.
         MLP + "expansion: {width: {enabled: false, rank: 3}}",
     ],

@@ -84,7 +84,11 @@ def test_data_that_are_no_images_are_refused(tmp_path: Path) -> None:
             "policy: random",
             r"expansion\.policy should be senn for dormant proposals",
         ),
-        ("policy: none", "proposals: search", r"expansion\.depth should be off where a densenet"),
+        (
+            "policy: none",
+            "proposals: search, prune: true",
+            r"expansion\.prune should be off where a densenet searches for its channels, as",
+        ),
         (
             "kind: adam, learning_rate: 1e-2, weight_decay: 1e-2",
             "kind: natural_gradient, solver: cg",

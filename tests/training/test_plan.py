@@ -131,6 +131,13 @@ def test_without_limits_nothing_is_promised_of_a_densenet() -> None:
     assert full("expansion=none", base=DENSE).widths == (4, 4)
 
 
+def test_layers_of_a_densenet_that_searches_are_its_buds() -> None:
+    searched = "expansion={proposals: search, depth: {per_block: 2}, width: {max_width: 6}}"
+    assert full(searched, base=DENSE).widths == (6, 6, 6, 6)
+    # Without buds no layer comes, so that the widths alone set the end.
+    assert full(searched, "network.bud=0", base=DENSE).widths == (6, 6)
+
+
 def test_max_hidden_and_max_width_limit_a_densenet() -> None:
     found = full("expansion={max_hidden: 20, depth: false, width: {max_width: 16}}", base=DENSE)
     # Twelve more channels, in the block with the larger images, whose room then is no more than 16.

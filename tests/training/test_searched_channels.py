@@ -1,4 +1,7 @@
-"""Whole runs of DenseNets whose channels are searched for: what they add, and exact resume."""
+"""Whole runs of DenseNets whose channels are searched for: what they add, and exact resume.
+
+Layers come from buds, beside the channels.
+"""
 
 from __future__ import annotations
 
@@ -41,5 +44,25 @@ def test_channels_join_without_a_change_of_the_loss_and_a_resumed_run_is_the_sam
         for event in added:
             assert event["loss_after"] == pytest.approx(event["loss_before"], rel=1e-5)
         go(SPEC, tmp_path / "parts", until=steps(7))
+        resume(tmp_path / "parts")
+        check_same(tmp_path / "parts", tmp_path / "whole")
+
+
+DEEPER = SPEC.replace("  depth: false", "  depth: {layer_cost: 1e-6, per_block: 2}").replace(
+    "[3]], capacity", "[3]], bud: 2, capacity"
+)
+
+
+def test_a_layer_comes_from_a_bud_and_a_resumed_run_is_the_same(tmp_path: Path) -> None:
+    executables: Executables = {}
+    with shared_programs(executables):
+        go(DEEPER, tmp_path / "whole")
+        found = rows(tmp_path / "whole" / "history.jsonl")
+        edits = [e["edit"] for e in found if e["accepted"]]
+        assert edits == ["insert_layer"], "a layer ends a round, and one round is before the end"
+        for event in found:
+            if event["accepted"]:
+                assert event["loss_after"] == pytest.approx(event["loss_before"], rel=1e-5)
+        go(DEEPER, tmp_path / "parts", until=steps(7))
         resume(tmp_path / "parts")
         check_same(tmp_path / "parts", tmp_path / "whole")
