@@ -129,7 +129,7 @@ def _explained(error: Mapping[str, Any]) -> tuple[tuple[str | int, ...], str]:
     if expected == "a mapping" and found is None:
         return path, "is empty; leave it out to take the defaults"
     if expected is not None:
-        near = _shorter(path, found) if expected == "a mapping" else None
+        near = _shorter(path, found) if expected in ("a mapping", "a list") else None
         hint = f"; did you mean `{near}`?" if near is not None else ""
         return path, f"should be {expected}, found {describe(found)}{hint}"
     # Whatever a validator raised is told in its own words; pydantic puts its own before them.
@@ -140,8 +140,10 @@ def _explained(error: Mapping[str, Any]) -> tuple[tuple[str | int, ...], str]:
 
 
 def _shorter(path: tuple[str | int, ...], found: Any) -> str | None:
-    """What a section that is given as a single value was meant to be."""
+    """What a section or a list that is given as a single value was meant to be."""
     section = path[-1] if path else None
+    if section == "hidden" and type(found) is int and found > 0:
+        return f"hidden: [{found}]"
     if section == "expansion" and found is False:
         return "expansion: none"
     if section == "expansion" and found is True:

@@ -60,7 +60,8 @@ def closest(name: str, known: Iterable[str]) -> str | None:
     near = difflib.get_close_matches(plain, names, n=1, cutoff=0.65)
     if near:
         return names[near[0]]
-    longer = [each for each in names if each.startswith(plain)]
+    # The beginning of one alone, or its last word: `accuracy` is `validation_accuracy`.
+    longer = [e for e in names if e.startswith(plain) or e.endswith(f"_{plain}")]
     return names[longer[0]] if len(longer) == 1 and len(plain) >= 3 else None
 
 

@@ -217,6 +217,7 @@ def test_unknown_keys(text: str, message: str) -> None:
             'should be one of senn, random or none, found the text "Sen"; did you mean senn?',
         ),
         ("optimizer: {schedule: {kind: cosin}}", "did you mean cosine?"),
+        ("training: {stop: accuracy}", "did you mean validation_accuracy?"),
         ("expansion: {every: 10}", "should be a duration such as {epochs: 10} or `300 steps`"),
         ("expansion: {every: {minutes: 5}}", "should be in steps or epochs, found minutes"),
         ("training: {evaluate: 5m}", "should be in steps or epochs, found minutes"),
@@ -259,6 +260,14 @@ def test_wrong_values_name_what_was_found_and_expected(text: str, message: str) 
              'or huggingface, found the text "digitz"; did you mean digits?',
              's.yaml:2: network.kind should be one of mlp or densenet, found the text "mpl"; did '
              'you mean mlp?'],
+        ),
+        (
+            "data: digits\nnetwork: {kind: mlp, hidden: 10}",
+            ["s.yaml:2: network.hidden should be a list, found 10; did you mean `hidden: [10]`?"],
+        ),
+        (
+            "data: digits\nnetwork: {kind: mlp, hidden: true}",
+            ["s.yaml:2: network.hidden should be a list, found true"],
         ),
         (
             "data: digits\nnetwork: {hidden: [3]}\noptimizer: {kind: adams}",

@@ -20,6 +20,8 @@ from senn_cli.spec.suggest import closest
         ("val", ["validation", "subset"], "validation"),
         ("mlp-clas", ["mlp-classification", "mlp-regression"], "mlp-classification"),
         ("mlp", ["mlp-classification", "mlp-regression"], None),
+        ("accuracy", ["train_loss", "validation_accuracy"], "validation_accuracy"),
+        ("loss", ["train_loss", "validation_loss"], None),
         ("lr", ["damping"], None),
         ("x", ["xy"], None),
         ("zebra", ["learning_rate", "damping"], None),
