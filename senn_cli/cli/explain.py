@@ -41,6 +41,8 @@ def explain(
 
     if everything and name:
         raise UsageError(f"--all is of all options, and {name} is one", hint="Leave one out.")
+    if kind and not name:
+        raise UsageError("--kind is of one section, and none is named", hint="Name one, or none.")
     if as_json:
         chosen = [explained(name, kind)] if name else list(entries().values())
         told = [entry.as_dict() for entry in chosen]

@@ -96,14 +96,21 @@ def explained(name: str, kind: str = "") -> Entry:
     entry = known[name]
     if not kind:
         return entry
-    forms = tuple(f for f in entry.forms if _of(f, kind))
-    members = tuple(m for m in entry.members if _has(known[m], kind))
-    if not forms:
+    kinds = _kinds(entry)
+    if kind not in kinds:
         raise UsageError(
             f"{name} is no option under {kind}",
-            hint=f"It belongs to {alternatives(u for f in entry.forms for u in f.members)}.",
+            hint=f"It belongs to {alternatives(kinds)}." if kinds else "It is told once for all.",
         )
+    forms = tuple(f for f in entry.forms if _of(f, kind)) or entry.forms
+    members = tuple(m for m in entry.members if _has(known[m], kind))
     return Entry(entry.name, forms, entry.note, members)
+
+
+def _kinds(entry: Entry) -> tuple[str, ...]:
+    """What tells the members of an option's section apart, or of those right below it."""
+    forms = [*entry.forms, *(f for m in entry.members for f in entries()[m].forms)]
+    return tuple(dict.fromkeys(m.rpartition(" ")[2] for f in forms for m in f.members))
 
 
 def _has(entry: Entry, kind: str) -> bool:

@@ -136,7 +136,7 @@ _LOSS = {
         "",
         "section 3.4",
     ),
-    "label_smoothing": Note("Larger: less confident, often better calibrated answers.", "share"),
+    "label_smoothing": Note("Larger: less confident answers.", "share"),
     "class_weight": Note("Weights on rare classes raise their recall and lower overall accuracy."),
     "delta": Note(
         "Larger: like squared errors; smaller: like absolute ones.", "deviations of the targets"
@@ -176,7 +176,9 @@ _OPTIMIZER = {
     "schedule.kind": Note("A falling rate ends with less noise; a constant one can go on."),
     "schedule.warmup": Note("Longer: a gentler start, less time at the peak.", "steps or epochs"),
     "schedule.final": Note("Smaller: less noise at the end; late neurons learn less.", "share"),
-    "schedule.cycles": Note("More: fresh chances for growth at high rates.", "", "section 4"),
+    "schedule.cycles": Note(
+        "More: fresh chances for growth at high rates.", "", "section 4, appendix B"
+    ),
     "b1": Note("Larger: smoother and slower to turn.", "share"),
     "b2": Note("Larger: steadier step sizes that adapt more slowly.", "share"),
     "eps": Note("Larger: steps of rarely used weights stay small."),
@@ -245,33 +247,47 @@ _EXPANSION = {
         "section 3.3",
     ),
     "samples": Note("More: surer scores, slower rounds and more memory.", "examples"),
-    "score_on": Note("The searched examples themselves overstate what was found on them."),
+    "score_on": Note(
+        "The searched examples themselves overstate what was found on them.", "", "appendix B"
+    ),
     "bias_removed": Note("Off: small samples overstate scores, and more is added."),
     "score_damping": Note("Larger: lower, steadier scores.", "share of the mean eigenvalue"),
     "width": Note("Off: layers keep their widths.", "", "ingredient 1"),
     "width.per_round": Note("Larger: faster growth by one look's evidence.", "units"),
     "width.max_width": Note("A limit of memory and time.", "units"),
     "width.method": Note(
-        "closed_form is fastest and best; the others are the paper's.", "", "appendix B"
+        "closed_form solves for what the others, which are the paper's, climb to.", "", "appendix B"
     ),
     "width.proposals": Note("More: a better best one, a slower round.", "candidates", "appendix B"),
     "width.polished": Note("More: a better best one, a slower round.", "candidates"),
     "width.steps": Note("More: better fitted to the sample, slower.", "steps", "appendix B"),
     "width.rank": Note("Smaller: faster, less fitting of noise; larger: finer.", "directions"),
-    "width.learning_rate": Note("Larger: faster or overshooting, which is undone by halving."),
+    "width.learning_rate": Note(
+        "Larger: faster, or steps that lower the score and are tried again with a third of it.",
+        "",
+        "appendix B",
+    ),
     "width.temperature": Note("Larger: more various, less good proposals.", "", "appendix B"),
     "width.coefficients": Note("The best ones score higher; initial ones are a control."),
-    "depth": Note("Off: the depth stays, and half as much is compiled.", "", "ingredient 1"),
+    "depth": Note(
+        "Off: the depth stays, and searches for layers are not compiled.", "", "ingredient 1"
+    ),
     "depth.every": Note("Longer: a new layer has time before the next.", "steps or epochs"),
     "depth.max_layers": Note("A limit of memory and time.", "layers"),
     "depth.per_block": Note("A limit of memory and time.", "layers"),
     "depth.method": Note("As the width's.", "", "appendix B"),
-    "depth.proposals": Note("More: a better best one, a slower round.", "candidates"),
+    "depth.proposals": Note("More: a better best one, a slower round.", "candidates", "appendix B"),
     "depth.polished": Note("More: a better best one, a slower round.", "candidates"),
     "depth.steps": Note("More: better fitted to the sample, slower.", "steps"),
-    "depth.learning_rate": Note("Larger: faster or overshooting, which is undone by halving."),
+    "depth.learning_rate": Note(
+        "Larger: faster, or steps that lower the score and are tried again with a third of it.",
+        "",
+        "appendix B",
+    ),
     "depth.temperature": Note("Larger: more various, less good proposals.", "", "appendix B"),
-    "depth.layer_cost": Note("Larger: wider networks rather than deeper ones.", "times"),
+    "depth.layer_cost": Note(
+        "Larger: wider networks rather than deeper ones.", "times", "appendix B"
+    ),
     "depth.log_determinant": Note(
         "Larger: better conditioned layers with lower scores.", "", "appendix B"
     ),

@@ -40,6 +40,7 @@ def test_an_unknown_option() -> None:
 
 def test_a_name_and_all() -> None:
     assert runner.invoke(app, ["explain", "data", "--all"]).exit_code == 2
+    assert runner.invoke(app, ["explain", "--kind", "adam"]).exit_code == 2
 
 
 def test_completion_goes_level_by_level() -> None:

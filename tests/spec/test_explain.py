@@ -72,7 +72,11 @@ def test_one_kind_alone() -> None:
     assert "optimizer.b1" in entry.members and "optimizer.kl_clip" not in entry.members
     with pytest.raises(UsageError, match="no option under adam") as caught:
         explained("optimizer.kl_clip", "adam")
-    assert caught.value.hint == "It belongs to kind: natural_gradient."
+    assert caught.value.hint == "It belongs to natural_gradient."
+    for name in ("optimizer", "training.stop", "seed"):
+        with pytest.raises(UsageError, match="no option under foo"):
+            explained(name, "foo")
+    assert explained("data.augment", "pad").members == ("data.augment.kind", "data.augment.to")
 
 
 @pytest.mark.parametrize(
