@@ -17,6 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -160,8 +162,10 @@ SECTIONS["whole"] = tuple(Spec.model_fields)
 
 @pytest.fixture(scope="module", autouse=True)
 def uncompiled() -> Iterator[None]:
-    """Nothing of a trainer is computed but its first weights."""
+    """Nothing of a trainer is computed but its first weights, and nothing is put on a device."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jnp, "zeros", np.zeros)
+        patch.setattr(jax, "device_put", lambda tree, *where: tree)
         patch.setattr(assemble, "input_spectrum", lambda *args: "spectrum")
         patch.setattr(Measure, "__call__", lambda *args: (1.0, None))
         yield
