@@ -116,12 +116,15 @@ def stepped(architecture: DenseArchitecture) -> tuple[Any, Any]:
     rng = np.random.default_rng(0)
     x = jnp.asarray(rng.standard_normal((20, 36)), jnp.float32)
     y = jnp.asarray(rng.integers(0, 3, 20), jnp.int32)
-    state = found.state
+    state, key = found.state, jax.random.key(0)
+
+    @jax.jit
+    def step(state: Any, widths: Any) -> Any:
+        shape = architecture.shape()
+        return take_one(shape, CLASSIFICATION, optimizer, state, widths, x, y, key, None)[0]
+
     for _ in range(3):
-        state, *_ = take_one(
-            architecture.shape(), CLASSIFICATION, optimizer, state, found.widths, x, y,
-            jax.random.key(0), None,
-        )  # fmt: skip
+        state = step(state, found.widths)
     return params, jax.device_get(state.params)
 
 
