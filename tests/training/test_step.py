@@ -210,6 +210,7 @@ def test_a_step_of_gradient_descent_by_hand() -> None:
     np.testing.assert_allclose(progress.eta, square, rtol=1e-5)
 
 
+@cache
 def in_double(
     name: str, sizes: tuple[int, ...], room: tuple[int, ...], steps: int, dormant: bool = False
 ) -> tuple[Any, Progress]:
