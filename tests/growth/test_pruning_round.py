@@ -1,23 +1,17 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from senn_cli.engine.objective import REGRESSION
-from senn_cli.engine.programs import Ledger
 from senn_cli.growth.carry import edit_parameters
-from senn_cli.growth.compiled import Compiled
 from senn_cli.growth.edits import (
     AddUnits,
     InsertLayer,
     RemoveUnit,
     edit_architecture,
 )
-from senn_cli.growth.policies.search import SearchGrowth
 from senn_cli.growth.policy import Decision, Round, View
 from senn_cli.growth.settings import DepthSearch, PruneSettings, Settings, WidthSearch
 from senn_cli.nets.architecture import CapacityRule
@@ -46,22 +40,6 @@ SETTINGS = Settings(
     singular_floor=0.1,
     prune=PruneSettings(min_width=1, per_round=None),
 )
-
-
-NO_FIELDS: Any = None
-
-
-@pytest.fixture(scope="module")
-def compiled() -> Compiled:
-    return Compiled(Ledger(), REGRESSION, "gaussian", damping_a=1e-3, damping_s=1e-3)
-
-
-@pytest.fixture(scope="module")
-def decide(compiled: Compiled) -> Callable[..., Round]:
-    def run(view: View, **changes: Any) -> Round:
-        return SearchGrowth(replace(SETTINGS, **changes), compiled, NO_FIELDS).decide(view)
-
-    return run
 
 
 class Redundant:

@@ -1,25 +1,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import jax
 import numpy as np
 import pytest
 
-from senn_cli.engine.objective import REGRESSION
-from senn_cli.engine.programs import Ledger
 from senn_cli.growth.carry import edit_parameters
-from senn_cli.growth.compiled import ROOM, Compiled
+from senn_cli.growth.compiled import ROOM
 from senn_cli.growth.edits import (
     AddUnits,
     Enlarge,
     InsertLayer,
     edit_architecture,
 )
-from senn_cli.growth.policies.search import SearchGrowth
 from senn_cli.growth.policies.search_round import SearchRound
 from senn_cli.growth.policy import Decision, Round, Site, View
 from senn_cli.growth.settings import DepthSearch, Settings, WidthSearch
@@ -66,22 +61,6 @@ SETTINGS = Settings(
 )
 ONE = [(3, 8, "rational")]
 TWO = [(3, 8, "rational"), (2, 8, "silu")]
-
-
-NO_FIELDS: Any = None
-
-
-@pytest.fixture(scope="module")
-def compiled() -> Compiled:
-    return Compiled(Ledger(), REGRESSION, "gaussian", damping_a=1e-3, damping_s=1e-3)
-
-
-@pytest.fixture(scope="module")
-def decide(compiled: Compiled) -> Callable[..., Round]:
-    def run(view: View, **changes: Any) -> Round:
-        return SearchGrowth(replace(SETTINGS, **changes), compiled, NO_FIELDS).decide(view)
-
-    return run
 
 
 class Problem:
