@@ -202,7 +202,7 @@ def test_an_interrupt_before_there_is_a_run(place: Path, monkeypatch: pytest.Mon
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("senn_cli.training.run.load_dataset", interrupted)
+    monkeypatch.setattr("senn_cli.training.run.load", interrupted)
     result = invoke("--quiet")
     assert result.exit_code == 130
     assert result.stderr == "Interrupted\n"

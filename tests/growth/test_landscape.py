@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from senn_cli.engine.arrays import Arrays
+from senn_cli.engine.objective import REGRESSION
 from senn_cli.growth.landscape import POINTS, grid, make_landscape, place_of, weights_at
 from tests.dense_algebra import Nets, basis, ones_first
 
@@ -49,7 +50,7 @@ def test_scores_equal_a_dense_computation() -> None:
     x, y = rng.standard_normal((40, 1)), rng.standard_normal((40, 1))
     proposals = weights_at(rng.standard_normal(5), rng.uniform(0.2, 2, 5))
 
-    found, score = make_landscape("regression", "gaussian", damping_a=DAMPING, damping_s=DAMPING)(
+    found, score = make_landscape(REGRESSION, "gaussian", damping_a=DAMPING, damping_s=DAMPING)(
         net.shape(), params, jnp.array([2]), arrays(x, y), jnp.arange(40), jnp.asarray(proposals)
     )
 
@@ -83,7 +84,7 @@ def test_the_best_place_is_where_the_residual_has_its_bump() -> None:
     location, scale = grid(x)
     places = weights_at(location[None, :], scale[:, None]).reshape(-1, 2)
     ratio = np.asarray(
-        make_landscape("regression", "gaussian", damping_a=DAMPING, damping_s=DAMPING)(
+        make_landscape(REGRESSION, "gaussian", damping_a=DAMPING, damping_s=DAMPING)(
             net.shape(), params, jnp.array([1]), arrays(x, y), jnp.arange(200), jnp.asarray(places)
         )[0]
     ).reshape(POINTS, POINTS)

@@ -50,7 +50,7 @@ def test_a_failure_in_the_background_is_told_once(
 ) -> None:
     monkeypatch.setattr(checkpoints, "write_arrays", failing(errno.EROFS, [0]))
     store.save(2, SMALL, {})  # tells nothing yet
-    message = r"^the checkpoint of step 2 could not be saved in .*: Read-only file system$"
+    message = r"^the checkpoint of step 2 could not be saved in .*: Read-only file system\n"
     with pytest.raises(RunError, match=message) as caught:
         store.save(3, SMALL, {})
     assert isinstance(caught.value.__cause__, OSError)
@@ -120,7 +120,7 @@ def test_orbax_that_fails(store: CheckpointStore, monkeypatch: pytest.MonkeyPatc
         raise ValueError("INTERNAL: something [tensorstore_spec='{}']\nmore")
 
     monkeypatch.setattr(ocp.Checkpointer, "save", broken)
-    with pytest.raises(RunError, match=r"step 2 could not be saved in .*: INTERNAL: something$"):
+    with pytest.raises(RunError, match=r"step 2 could not be saved in .*: INTERNAL: something\n"):
         store.save(2, SMALL, {}, wait=True)
     monkeypatch.undo()
     assert store.steps() == (1,)

@@ -341,7 +341,7 @@ def test_a_learning_rate_that_is_far_too_large(tmp_path: Path, optimizer: str) -
 
 @pytest.mark.parametrize("kind", ["adam", "natural_gradient"])
 def test_nan_in_the_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    load = run_module.load_dataset
+    load = run_module.load
 
     def poisoned(*arguments: Any) -> Any:
         dataset = load(*arguments)
@@ -349,7 +349,7 @@ def test_nan_in_the_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: 
         x[17, 0] = np.nan
         return replace(dataset, train=replace(dataset.train, x=x))
 
-    monkeypatch.setattr(run_module, "load_dataset", poisoned)
+    monkeypatch.setattr(run_module, "load", poisoned)
     with pytest.raises(DivergedError, match="step") as caught:
         go(SMALL, tmp_path, f"optimizer={{kind: {kind}}}")
     assert check_diverged(caught.value, tmp_path) <= 3  # every example comes in the first epoch
