@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
@@ -227,7 +227,11 @@ class SennClassifier(ClassifierMixin, _Senn):  # type: ignore[misc]
           KeyboardInterrupt: Ctrl-C has ended the fit.
         """
         validate_data(self, X, skip_check_array=True)
-        kind = "unknown" if y is None else type_of_target(y, input_name="y", raise_unknown=True)
+        kind = "unknown"
+        if y is not None:
+            # scikit-learn casts what is not finite, and warns of that instead of refusing it.
+            assert_all_finite(y, input_name="y")
+            kind = type_of_target(y, input_name="y", raise_unknown=True)
         if kind.startswith("continuous"):
             raise ArgumentError(
                 f"Unknown label type: {kind}. Maybe you are trying to fit a classifier, which "

@@ -209,6 +209,7 @@ def test_every_option_of_a_spec_and_the_last_word(tmp_path: Path) -> None:
         (X, None, "requires y to be passed"),
         (X, VALUES, "Unknown label type"),
         (X, np.zeros(60), "one class"),
+        (X, np.where(X[:, 0] > 1, np.inf, 0.0), "infinity"),
         (X[0], NAMES, "Reshape your data"),
         (X[:0], NAMES[:0], "no examples"),
         (np.where(X > 2, np.nan, X), NAMES, "NaN or infinite"),
