@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, settings
 _DEFAULTS = {
     "JAX_PLATFORMS": "cpu",
     "OPENBLAS_NUM_THREADS": "1",
-    # Two CPU devices, so that a test can move a run from one to the other.
-    "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
+    # Four CPU devices, so that a test can move a run between them, or divide it.
+    "XLA_FLAGS": "--xla_force_host_platform_device_count=4",
 }
 
 # Before any test module, and so before JAX, is imported.

@@ -106,7 +106,7 @@ def check(
     dataset = load(loaded)
     report = check_dataset(dataset)
     report = replace(report, warnings=(*report.warnings, *doubts(loaded)))
-    found = faults(loaded, dataset, expected_platform(loaded.device))
+    found = faults(loaded, dataset, expected_platform(loaded.device.kind))
     try:
         check_trackers(loaded)
     except SennError as error:

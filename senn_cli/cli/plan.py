@@ -98,7 +98,7 @@ def notes(spec: Spec, plan: Plan) -> list[str]:
     lines = ["Sizes are in use / capacity; memory is that of the capacity.", full]
     kind = kind_named(spec.network.kind)
     there = kind.capacity_rule(spec, "gpu")
-    if spec.device == "auto" and there != kind.capacity_rule(spec, "cpu"):
+    if spec.device.kind == "auto" and there != kind.capacity_rule(spec, "cpu"):
         lines.append(
             f"Capacities are those of a CPU; on a GPU they are multiples of {there.multiple}."
         )

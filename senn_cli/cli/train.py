@@ -93,7 +93,7 @@ def _print_plan(spec: Spec) -> None:
     for doubt in doubts(spec):
         typer.echo(f"warning: {doubt}", err=True)
     dataset = load(spec)
-    require_ready(spec, dataset, expected_platform(spec.device))
+    require_ready(spec, dataset, expected_platform(spec.device.kind))
     print_plan(spec, make_plan(spec, dataset), console.stdout())
 
 

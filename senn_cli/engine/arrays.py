@@ -1,4 +1,4 @@
-"""A data part on the device, and how its rows become network inputs and targets."""
+"""A data part on the devices, and how its rows become network inputs and targets."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ import numpy as np
 from senn_cli.data.augment import augment
 from senn_cli.data.dataset import Dataset, Part
 from senn_cli.data.normalize import scaled as scaled_on_the_host
+from senn_cli.engine.mesh import ONE, Placement, by_rows
 from senn_cli.spec.augment import StepSpec
 
 
 class Arrays(NamedTuple):
-    """A part of the data on the device, as stored (images stay uint8) unless that is float64.
+    """A part of the data on the devices, as stored (images stay uint8) unless that is float64.
 
     Attributes:
-      x: `(N, ...)`; y: labels `(N,)` int32 or targets `(N, m)` float32.
+      x: `(N, ...)`; by rows on several devices where it is too large for each of them, and then
+        with rows of zeros behind the last, which nothing reads.
+      y: labels `(N,)` int32 or targets `(N, m)` float32, whole on every device.
       shift, scale: network input = (x - shift) * scale, flattened.
       target_shift, target_scale: network target = (y - target_shift) * target_scale.
       weights: how much every example counts in training, float32 `(N,)` with the mean 1; None where
@@ -34,8 +37,8 @@ class Arrays(NamedTuple):
     weights: jax.Array | None = None
 
 
-def on_device(dataset: Dataset, part: Part) -> Arrays:
-    """`part` of `dataset` on the default device.
+def on_device(dataset: Dataset, part: Part, place: Placement = ONE) -> Arrays:
+    """`part` of `dataset` on the devices of `place`, which says whether each has all of it.
 
     Numbers of float64 are centred here: those far from 0 would lose all their digits in float32.
     Inputs are scaled, too; targets are counted in `dataset.unit`.
@@ -50,12 +53,14 @@ def on_device(dataset: Dataset, part: Part) -> Arrays:
         target_shift, target_scale = np.zeros_like(target_shift), target_scale * dataset.unit
     scaling = (shift, scale, target_shift, target_scale, part.weights)
     single = (None if value is None else np.asarray(value, np.float32) for value in scaling)
-    return Arrays(*jax.device_put((x, y, *single)))
+    if place.divides(x.nbytes):
+        return Arrays(place.rows(x), *place.replicated((y, *single)))
+    return Arrays(*place.replicated((x, y, *single)))
 
 
 def inputs(arrays: Arrays, rows: jax.Array | None = None) -> jax.Array:
     """The network inputs `(B, inputs)` of `rows` (B,), or of all; called inside `jit`."""
-    return scaled(arrays, arrays.x if rows is None else arrays.x[rows])
+    return scaled(arrays, arrays.x[: examples(arrays)] if rows is None else _taken(arrays.x, rows))
 
 
 def scaled(arrays: Arrays, x: jax.Array) -> jax.Array:
@@ -66,7 +71,7 @@ def scaled(arrays: Arrays, x: jax.Array) -> jax.Array:
 
 def targets(arrays: Arrays, rows: jax.Array | None = None) -> jax.Array:
     """The labels or scaled targets of `rows`, or of all."""
-    y = arrays.y if rows is None else arrays.y[rows]
+    y = arrays.y if rows is None else _taken(arrays.y, rows)
     if jnp.issubdtype(y.dtype, jnp.integer):
         return y
     return (y - arrays.target_shift) * arrays.target_scale
@@ -78,13 +83,18 @@ def batch(
     """Network inputs and targets of `rows`, the images changed by `augmentation` as `key` says."""
     x = inputs(arrays, rows)
     if augmentation:
-        x = scaled(arrays, augment(augmentation, arrays.x[rows], key))
+        x = scaled(arrays, augment(augmentation, _taken(arrays.x, rows), key))
     return x, targets(arrays, rows)
 
 
 def weights_of(arrays: Arrays, rows: jax.Array) -> jax.Array | None:
     """How much `rows` count, `(B,)`; None where all count alike."""
-    return None if arrays.weights is None else arrays.weights[rows]
+    return None if arrays.weights is None else _taken(arrays.weights, rows)
+
+
+def _taken(array: jax.Array, rows: jax.Array) -> jax.Array:
+    """Some rows of an array of all examples, divided over the devices."""
+    return by_rows(array[rows])
 
 
 def drawn_rows(arrays: Arrays, count: int, key: jax.Array) -> jax.Array:
@@ -99,10 +109,4 @@ def drawn_rows(arrays: Arrays, count: int, key: jax.Array) -> jax.Array:
 
 def examples(arrays: Arrays) -> int:
     """How many examples there are."""
-    return int(arrays.x.shape[0])
-
-
-def first_rows(arrays: Arrays, count: int) -> Arrays:
-    """The first `count` examples, or all where there are fewer."""
-    weights = None if arrays.weights is None else arrays.weights[:count]
-    return arrays._replace(x=arrays.x[:count], y=arrays.y[:count], weights=weights)
+    return int(arrays.y.shape[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from collections import OrderedDict
@@ -14,6 +15,7 @@ import jax
 
 from senn_cli.engine.compilation import compiled
 from senn_cli.engine.essence import essence
+from senn_cli.engine.mesh import lying, settled, structs
 
 MOST_KEPT = 256
 """Executables that a process keeps for later runs, those that were used last. Every one takes
@@ -147,6 +149,12 @@ class Program:
     What another thread compiles ahead counts when it is first called, with the seconds that were
     waited for it. What an earlier run of the process compiled, of a function of equal essence, is
     taken from there, and counts as spared: a run's figures are those that it has alone.
+
+    It runs where its arguments lie: where some lie on a mesh, for all of its devices, and how they
+    lie on it is part of what it is compiled for.
+
+    Args:
+      rows: which entries of the result lie by rows there, `mesh.settled`; all else lies whole.
     """
 
     def __init__(
@@ -157,11 +165,16 @@ class Program:
         *,
         static: tuple[int, ...] = (),
         donate: tuple[int, ...] = (),
+        rows: tuple[int, ...] = (),
     ) -> None:
+        @functools.wraps(function)
+        def settling(*args: Any) -> Any:
+            return settled(function(*args), rows)
+
         self.name, self.ledger, self.static = name, ledger, static
-        self._jitted = jax.jit(function, static_argnums=static, donate_argnums=donate)
+        self._jitted = jax.jit(settling, static_argnums=static, donate_argnums=donate)
         known = essence(function)
-        self._known = None if known is None else (known, static, donate)
+        self._known = None if known is None else (known, static, donate, rows)
         self._executables: dict[Any, Any] = {}
         self._expected: dict[Any, Future[Any]] = {}
 
@@ -169,7 +182,7 @@ class Program:
         dynamic = [a for i, a in enumerate(args) if i not in self.static]
         leaves, structure = jax.tree.flatten(dynamic)
         shapes = tuple((x.shape, x.dtype) for x in leaves)
-        return (tuple(args[i] for i in self.static), structure, shapes)
+        return (tuple(args[i] for i in self.static), structure, shapes, lying(leaves))
 
     def expect(self, *args: Any) -> Callable[[], None]:
         """What compiles the function for such arguments; a call in the meantime waits for it.
@@ -186,7 +199,7 @@ class Program:
         promised: Future[Any] = Future()
         self._expected[key] = promised
         # Shapes alone: the arrays may have been donated by the time the thread comes to them.
-        shapes = [a if i in self.static else jax.tree.map(_shape_of, a) for i, a in enumerate(args)]
+        shapes = self._shapes(key, args)
 
         def work() -> None:
             if self.ledger.closed:
@@ -199,10 +212,23 @@ class Program:
 
         return work
 
-    def _made(self, key: Hashable, args: Any) -> tuple[Any, bool]:
+    def _shapes(self, key: tuple[Any, ...], args: tuple[Any, ...]) -> list[Any]:
+        """Shapes, types and places alone of the arguments that are not static."""
+        kept, where = {i: args[i] for i in self.static}, key[-1]
+        leaves, structure = jax.tree.flatten([a for i, a in enumerate(args) if i not in kept])
+        dynamic = iter(jax.tree.unflatten(structure, structs(leaves, where)))
+        return [kept[i] if i in kept else next(dynamic) for i in range(len(args))]
+
+    def _lowered(self, key: tuple[Any, ...], args: tuple[Any, ...]) -> Any:
+        if key[-1] is None:
+            return self._jitted.lower(*args)
+        with jax.set_mesh(key[-1][0]):
+            return self._jitted.lower(*self._shapes(key, args))
+
+    def _made(self, key: tuple[Any, ...], args: Any) -> tuple[Any, bool]:
         """The executable, and whether compiling it was spared."""
         if self._known is None:
-            return compiled(self._jitted.lower(*args))
+            return compiled(self._lowered(key, args))
         place = (
             self._known,
             key,
@@ -212,7 +238,7 @@ class Program:
         executable = KEPT.get(place)
         if executable is not None:
             return executable, True
-        executable, hit = compiled(self._jitted.lower(*args))
+        executable, hit = compiled(self._lowered(key, args))
         KEPT.put(place, executable)
         return executable, hit
 
@@ -232,7 +258,3 @@ class Program:
             self.ledger.compiled[self.name] = self.ledger.compiled.get(self.name, 0) + 1
         dynamic = [a for i, a in enumerate(args) if i not in self.static]
         return self._executables[key](*dynamic)
-
-
-def _shape_of(array: Any) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(array.shape, array.dtype)

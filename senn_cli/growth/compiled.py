@@ -109,13 +109,13 @@ class Compiled:
             )
 
         self.shares = Shares(damping_a, damping_s)
-        self.observe = Program("observe", look, ledger, static=(0,))
+        self.observe = Program("observe", look, ledger, static=(0,), rows=(0, 1, 2, 3))
         self.target = Program("target", target, ledger)
         self.search_width = Program("search_width", _search_width, ledger, static=(5, 6))
         self.search_depth = Program("search_depth", _search_depth, ledger, static=(4,))
         self.score_width = Program("score_width", _score_width, ledger, static=(3,))
         self.score_depth = Program("score_depth", _score_depth, ledger)
-        self.append = Program("append", _append, ledger, static=(4,))
+        self.append = Program("append", _append, ledger, static=(4,), rows=(0,))
 
 
 def _search_width(

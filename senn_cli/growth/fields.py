@@ -55,7 +55,7 @@ class Fields:
             return Seen(seen.reads, seen.told, fitted(shares, shape, units, seen), seen.loss)
 
         self.shares = shares
-        self.observe = Program("observe", look, ledger, static=(0,))
+        self.observe = Program("observe", look, ledger, static=(0,), rows=(0, 1))
         self.search = Program("search_width", partial(_search, shares), ledger, static=(0, 1))
         self.score = Program("score_width", _score, ledger, static=(0,))
 

@@ -40,6 +40,14 @@ VARIABLES = (
 """Environment variables that change what is computed or how fast; no others are recorded."""
 
 
+def machine_memory() -> int | None:
+    """Bytes of memory of this machine; None where the system does not tell."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # not on Windows
+        return None
+
+
 def version_of(distribution: str) -> str | None:
     """The installed version of a distribution, or None where it is not installed."""
     try:

@@ -18,6 +18,7 @@ _SHORT_TEXTS = {
     "optimizer": "kind",
     "schedule": "kind",
     "expansion": "policy",
+    "device": "kind",
 }
 _SWITCHED = ("width", "depth", "prune", "checkpoints", "tensorboard", "mlflow", "wandb")
 _SHORT_BOOLS = dict.fromkeys(_SWITCHED, "enabled")

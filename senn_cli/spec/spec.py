@@ -18,6 +18,7 @@ from senn_cli.spec.checks import cross_faults, unread_faults
 from senn_cli.spec.curvature import CurvatureSpec
 from senn_cli.spec.data import DataSpec
 from senn_cli.spec.describe import describe, dotted
+from senn_cli.spec.device import DeviceField, DeviceSpec
 from senn_cli.spec.expansion import (
     ExpansionField,
     FixedSpec,
@@ -69,8 +70,8 @@ class Spec(Model):
     seed: Annotated[int, Field(ge=0, lt=_SEEDS), Integral] = Field(
         default=0, description="Decides the split, the initial weights and all randomness."
     )
-    device: Literal["auto", "cpu", "gpu"] = Field(
-        default="auto", description="Where to train; `auto` takes a GPU if there is one."
+    device: DeviceField = Field(
+        default=DeviceSpec(), description="Where to train, and over how many devices."
     )
     gpu_memory: Annotated[float, Field(gt=0, le=1)] | None = Field(
         default=None,

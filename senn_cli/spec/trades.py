@@ -329,7 +329,15 @@ _TRAINING = {
 
 _REST = {
     "seed": Note("Another seed is another split and another start: compare over several."),
-    "device": Note("A CPU may be faster for small networks; bits differ between devices."),
+    "device": Note("Where it is computed; several devices share every batch."),
+    "device.kind": Note("A CPU may be faster for small networks; bits differ between devices."),
+    "device.count": Note(
+        "More: large batches take less time; small ones take more, as devices wait for each other.",
+        "devices",
+    ),
+    "device.data_memory": Note(
+        "Smaller: more room for the network; every batch is gathered from all devices.", "gigabytes"
+    ),
     "gpu_memory": Note("Smaller: leaves room for others; too small: out of memory.", "share"),
     "deterministic": Note("On: equal bits in every run on a GPU, slower."),
     "checkpoints.enabled": Note("Off: an interrupted machine loses the run."),

@@ -6,8 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import jax
-
+from senn_cli.engine.mesh import Placement
 from senn_cli.nets.features import Architecture
 from senn_cli.nets.registry import initial_parameters
 from senn_cli.training.network import Network, new_network
@@ -16,7 +15,9 @@ from senn_cli.training.optimizer import Optimizer
 Jobs = Callable[[Network], list[Callable[[], None]]]
 
 
-def compile_ahead(architecture: Architecture, optimizer: Optimizer, jobs: Jobs) -> threading.Thread:
+def compile_ahead(
+    architecture: Architecture, optimizer: Optimizer, place: Placement, jobs: Jobs
+) -> threading.Thread:
     """Has a thread compile what a network of `architecture` will need.
 
     What is compiled, and when it is used, does not depend on how long it takes.
@@ -26,9 +27,7 @@ def compile_ahead(architecture: Architecture, optimizer: Optimizer, jobs: Jobs) 
         needed first.
     """
     blank = new_network(architecture, initial_parameters(architecture, 0), optimizer)
-    shapes: Any = jax.tree.map(
-        lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (blank.state, blank.widths)
-    )
+    shapes: Any = place.shapes((blank.state, blank.widths))
     # Promised here and now: whoever needs one of them first then waits for the thread.
     promised = jobs(Network(architecture, *shapes))
 

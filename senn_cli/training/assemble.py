@@ -14,6 +14,7 @@ from senn_cli.curvature.tracking import Tracking, make_track
 from senn_cli.data.dataset import Dataset
 from senn_cli.engine.arrays import Arrays, examples, inputs, on_device, weights_of
 from senn_cli.engine.evaluate import make_evaluate
+from senn_cli.engine.mesh import placement
 from senn_cli.engine.metric import weighted
 from senn_cli.engine.objective import objective_of
 from senn_cli.engine.programs import Ledger, Program
@@ -92,8 +93,12 @@ def assemble(
         start = network(dataset, optimizer)
     if spec.grows:
         require_known(start.state.optimizer)
-    train = on_device(dataset, dataset.train)
-    validation = None if dataset.validation is None else on_device(dataset, dataset.validation)
+    place = placement(spec.device)
+    train, validation = (
+        None if part is None else on_device(dataset, part, place)
+        for part in (dataset.train, dataset.validation)
+    )
+    assert train is not None
     evaluate = Program("evaluate", make_evaluate(objective), ledger, static=(0,))
     augmented = augmentation(spec.data)
     if augmented:  # then the inputs' second moment over the data is not that of the batches
@@ -125,6 +130,7 @@ def assemble(
         track=track,
         input_spectrum=input_spectrum(train, ledger) if needs_spectrum else None,
         watch=Watch.of(spec),
+        place=place,
     )
     with ledger.phase("evaluate"):
         first, _ = trainer.measure(train, trainer.network)

@@ -7,7 +7,6 @@ needs at a time. What the compiler adds for its own purposes is not known in adv
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass, fields
 
 from senn_cli.growth.samples import examples_of
@@ -53,14 +52,6 @@ class Memory:
     def total(self) -> int:
         """All of them; never all in use at once, so more than is needed at any time."""
         return sum(getattr(self, field.name) for field in fields(self))
-
-
-def machine_memory() -> int | None:
-    """Bytes of memory of this machine; None where the system does not tell."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # not on Windows
-        return None
 
 
 def looks(architecture: Architecture) -> bool:

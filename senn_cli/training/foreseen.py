@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from senn_cli.data.known import Known, known, training_rows
 from senn_cli.engine.gpu import expected_platform, why_no_gpu
 from senn_cli.nets.registry import kind_named
+from senn_cli.runs.environment import machine_memory
 from senn_cli.spec import Spec
 from senn_cli.spec.found import Found
-from senn_cli.training.footprint import machine_memory, memory
+from senn_cli.training.footprint import memory
 from senn_cli.training.ready import too_large
 from senn_cli.words import plural
 
@@ -23,7 +24,7 @@ def foreseen(spec: Spec) -> list[Found]:
 def doubts(spec: Spec) -> list[str]:
     """What will stop training here, but perhaps not where the spec is meant for."""
     reason = why_no_gpu()
-    if spec.device != "gpu" or reason is None:
+    if spec.device.kind != "gpu" or reason is None:
         return []
     return [f"device is gpu, but JAX will find no GPU here: {reason}"]
 
@@ -73,7 +74,7 @@ def _images(spec: Spec, source: Known | None) -> Iterator[Found]:
 
 def _memory(spec: Spec, source: Known | None) -> Iterator[Found]:
     there = machine_memory()
-    if there is None or expected_platform(spec.device) != "cpu":
+    if there is None or expected_platform(spec.device.kind) != "cpu":
         return
     # Without the data, the least that they can be.
     examples = 1 if source is None else max(1, training_rows(spec.data, source.rows))

@@ -12,7 +12,8 @@ import numpy as np
 from senn_cli.curvature.kronecker import Spectrum
 from senn_cli.curvature.tracking import Tracked
 from senn_cli.data.dataset import Dataset
-from senn_cli.engine.arrays import Arrays, first_rows
+from senn_cli.engine.arrays import Arrays, on_device
+from senn_cli.engine.mesh import ONE, Placement
 from senn_cli.engine.programs import Aborted, Ledger, Program
 from senn_cli.errors import DivergedError
 from senn_cli.growth.policy import Policy
@@ -39,6 +40,7 @@ class Trainer:
     Attributes:
       network, progress, memory, best: what changes; together the run's `moment`.
       watch: what evaluations are judged by; None where nobody asks for the best one.
+      place: over which devices the run goes.
       limit: the loss above which training has diverged.
       last_row: the newest row of metrics.
     """
@@ -58,6 +60,7 @@ class Trainer:
     track: Program | None
     input_spectrum: Spectrum | None
     watch: Watch | None = None
+    place: Placement = ONE
     progress: Any = field(default_factory=no_progress)
     memory: GrowthMemory = field(default_factory=GrowthMemory)
     best: Best = field(default_factory=Best)
@@ -66,12 +69,14 @@ class Trainer:
 
     def __post_init__(self) -> None:
         self.measure = Measure(self.dataset, self.evaluate, self.ledger)
-        self.keys = jax.device_put(
-            Keys(*(key_data(self.seed, use) for use in ("batches", "fisher", "augment")))
+        keys = Keys(*(key_data(self.seed, use) for use in ("batches", "fisher", "augment")))
+        self.keys, self.progress, self.track_key = self.place.replicated(
+            (keys, self.progress, key_data(self.seed, "track"))
         )
-        self.progress = jax.device_put(self.progress)
-        self.track_key = jax.device_put(key_data(self.seed, "track"))
-        self.sample = first_rows(self.train, kind_of(self.network.architecture).sample)
+        self.network = self.network.on(self.place)
+        most = kind_of(self.network.architecture).sample
+        first = np.arange(min(most, len(self.dataset.train)))
+        self.sample = on_device(self.dataset, self.dataset.train.take(first), self.place)
         self.input_factor = self.input_spectrum if self.optimizer.fixed_input_factor else None
         self.best = self.best.watched_by(self.watch)
 
@@ -87,7 +92,8 @@ class Trainer:
 
     def go_to(self, moment: Moment) -> None:
         """Puts the run where `moment` was."""
-        self.network, self.progress = moment.network, moment.progress
+        self.network = moment.network.on(self.place)
+        self.progress = self.place.replicated(moment.progress)
         self.memory, self.best = moment.memory, moment.best.watched_by(self.watch)
 
     def run(self, observer: Observer) -> None:
@@ -195,7 +201,7 @@ class Trainer:
                 *(self.evaluate.expect(shape, state.params, widths, data) for data in measured),
             ]
 
-        compile_ahead(coming, self.optimizer, jobs)
+        compile_ahead(coming, self.optimizer, self.place, jobs)
 
     @property
     def exhausted(self) -> bool:
@@ -266,7 +272,7 @@ class Trainer:
                 loss, value = self.measure(self.validation, self.network)
                 row |= {"validation_loss": loss, f"validation_{self.measure.figure}": value}
         row["seconds"] = round(self.ledger.total(), 3)
-        self.progress = jax.device_put(no_progress())
+        self.progress = self.place.replicated(no_progress())
         return row
 
     def _eta(self, step: int, decrement: float) -> dict[str, Any]:

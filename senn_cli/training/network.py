@@ -11,6 +11,7 @@ import numpy as np
 
 from senn_cli.curvature import tracking
 from senn_cli.curvature.tracking import Tracked
+from senn_cli.engine.mesh import ONE, Placement, placement_of
 from senn_cli.growth.carry import carried
 from senn_cli.growth.edits import AddUnits, Edit, Enlarge, InsertLayer, SplitUnit
 from senn_cli.nets.architecture import CapacityRule
@@ -37,11 +38,17 @@ class TrainState(NamedTuple):
 
 @dataclass(frozen=True)
 class Network:
-    """An architecture, the training state of its shape, and its widths on the device."""
+    """An architecture, the training state of its shape, and its widths on the devices."""
 
     architecture: Architecture
     state: TrainState
     widths: jax.Array
+
+    def on(self, place: Placement) -> Network:
+        """The network whole on every device of `place`; itself where there is one."""
+        if place.mesh is None:
+            return self
+        return Network(self.architecture, *place.replicated((self.state, self.widths)))
 
 
 def widths_of(architecture: Architecture) -> np.ndarray:
@@ -59,18 +66,22 @@ def new_network(architecture: Architecture, params: ArrayTree, optimizer: Optimi
 
 
 def on_device(
-    architecture: Architecture, state: Any, there: Mapping[int, jax.Array] | None = None
+    architecture: Architecture,
+    state: Any,
+    there: Mapping[int, jax.Array] | None = None,
+    place: Placement = ONE,
 ) -> Network:
     """A network from a state in NumPy arrays.
 
     Args:
-      there: what is on the device already, by the `id` of its array here.
+      there: what is on the devices already, by the `id` of its array here.
+      place: over which devices the network goes.
     """
     there = there or {}
     leaves, structure = jax.tree.flatten(state)
     # Optax makes some scalars without a fixed dtype; compiled programs want to know.
     new = [np.asarray(leaf) for leaf in leaves if id(leaf) not in there]
-    widths, *put = jax.device_put([widths_of(architecture), *new])
+    widths, *put = place.replicated([widths_of(architecture), *new])
     placed = iter(put)
     found = [there[id(leaf)] if id(leaf) in there else next(placed) for leaf in leaves]
     return Network(architecture, jax.tree.unflatten(structure, found), widths)
@@ -89,7 +100,7 @@ def apply_edits(network: Network, edits: list[Edit], optimizer: Optimizer) -> Ne
     settings = None if optimizer.tracking is None else optimizer.tracking.settings
     for edit in edits:
         host, architecture = carried(host, architecture, edit, natural=natural, settings=settings)
-    return on_device(architecture, host, there)
+    return on_device(architecture, host, there, placement_of(network.widths))
 
 
 def capacity_edits(

@@ -49,7 +49,7 @@ def make_plan(spec: Spec, dataset: Dataset) -> Plan:
     batch = spec.training.batch_of(examples)
     per_epoch = examples // batch
     steps = spec.training.steps_of(per_epoch)
-    kind, platform = kind_named(spec.network.kind), "gpu" if spec.device == "gpu" else "cpu"
+    kind, platform = kind_named(spec.network.kind), "gpu" if spec.device.kind == "gpu" else "cpu"
     start = kind.start(spec, dataset.train.x.shape[1:], dataset.outputs, platform)
     rule = kind.capacity_rule(spec, platform)
 

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from senn_cli.data.dataset import Dataset
 from senn_cli.errors import DataError, SennError, SpecError
 from senn_cli.nets.registry import kind_named
+from senn_cli.runs.environment import machine_memory
 from senn_cli.spec import Spec
 from senn_cli.spec.base import LARGEST
 from senn_cli.spec.expansion import SearchSpec
-from senn_cli.training.footprint import machine_memory, memory
+from senn_cli.training.footprint import memory
 from senn_cli.training.plan import stored
 from senn_cli.words import in_bytes, plural
 

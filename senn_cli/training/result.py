@@ -24,7 +24,7 @@ def result_of(directory: RunDirectory, trainer: Trainer, saver: Saver, heard: Ob
     watch, best, network = trainer.watch, trainer.best, trainer.network
     restore = watch is not None and watch.restore and best.step is not None
     if restore:
-        network = saver.best_network()
+        network = saver.best_network().on(trainer.place)
     if restore or trainer.exhausted:
         line = ended(trainer, network, restored=restore)
         directory.append_history(line)

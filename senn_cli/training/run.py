@@ -139,7 +139,7 @@ def begin(spec: Spec, heard: Observer) -> tuple[str, Ledger, Dataset]:
       DeviceError, DataError: as for `train_run`.
     """
     heard.phase("device")
-    device = choose_device(spec.device, spec.gpu_memory, spec.deterministic)
+    device = choose_device(spec.device.kind, spec.gpu_memory, spec.deterministic)
     ledger = Ledger(announce=heard.phase)
     heard.phase("data")
     return device, ledger, load(spec)
@@ -262,7 +262,7 @@ def _finish(
     tested: dict[str, Any] = {}
     if len(dataset.test):
         with ledger.phase("evaluate"):
-            loss, value = trainer.measure(on_device(dataset, dataset.test), network)
+            loss, value = trainer.measure(on_device(dataset, dataset.test, trainer.place), network)
         tested = {f"test_{trainer.measure.figure}": value, "test_loss": loss}
     params = jax.device_get(network.state.params)
     with ledger.phase("save"):

@@ -96,7 +96,7 @@ def transfer_run(
     if run_directory is not None:
         require_free(run_directory)
     settings = spec.transfer
-    choose_device(spec.device, spec.gpu_memory, spec.deterministic)  # before Orbax starts JAX
+    choose_device(spec.device.kind, spec.gpu_memory, spec.deterministic)  # before Orbax starts JAX
     state = "keep" in (settings.optimizer, settings.curvature)
     found = read_origin(origin, spec.network.kind, state=state)
     spec, notes = adopted(spec, found)

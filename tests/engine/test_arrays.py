@@ -9,6 +9,8 @@ import pytest
 
 from senn_cli.data.dataset import Dataset, Part
 from senn_cli.engine.arrays import Arrays, examples, inputs, on_device, targets
+from senn_cli.engine.mesh import placement
+from senn_cli.spec.device import DeviceSpec
 
 RNG = np.random.default_rng(0)
 
@@ -53,6 +55,21 @@ def test_rows_in_the_order_asked_for(images: tuple[np.ndarray, Arrays]) -> None:
     rows = np.array([3, 0, 3])
     np.testing.assert_array_equal(inputs(arrays, rows), np.asarray(inputs(arrays))[rows])
     np.testing.assert_array_equal(targets(arrays, rows), [1, 0, 1])
+
+
+@pytest.mark.parametrize("spare", [0, 1])
+def test_inputs_too_large_for_a_device_are_divided(spare: int) -> None:
+    """Their rows are padded to a multiple of the devices, which nobody sees."""
+    x = RNG.integers(0, 256, (10, 3, 4), dtype=np.uint8)
+    data = dataset("classification", x, np.arange(10, dtype=np.int32) % 3)
+    limit = (x.nbytes - spare) / 1e9
+    arrays = on_device(data, data.train, placement(DeviceSpec(count=4, data_memory=limit)))
+    kept = x.nbytes if spare == 0 else 3 * 3 * 4
+    assert [piece.data.nbytes for piece in arrays.x.addressable_shards] == [kept] * 4
+    assert arrays.y.sharding.is_fully_replicated and examples(arrays) == 10
+    np.testing.assert_array_equal(jax.jit(inputs)(arrays), x.reshape(10, 12))
+    alone = on_device(data, data.train, placement(DeviceSpec(data_memory=limit)))
+    assert len(alone.x.addressable_shards) == 1
 
 
 def test_labels_stay_as_they_are(images: tuple[np.ndarray, Arrays]) -> None:

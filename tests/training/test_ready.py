@@ -14,8 +14,9 @@ from senn_cli.cli.app import app
 from senn_cli.data.registry import load_dataset
 from senn_cli.engine.programs import Ledger
 from senn_cli.errors import SennError
+from senn_cli.runs.environment import machine_memory
 from senn_cli.spec import parse_spec
-from senn_cli.training import footprint, ready
+from senn_cli.training import ready
 from senn_cli.training.assemble import assemble
 
 CASES = {
@@ -120,5 +121,5 @@ def test_the_template_for_a_table_fits_178_rows_at_the_first_try(here: Path) -> 
 
 
 def test_the_memory_of_this_machine() -> None:
-    found = footprint.machine_memory()
+    found = machine_memory()
     assert found is None or found > 10**8
