@@ -116,7 +116,7 @@ def moment_from(
     state, progress = jax.tree.unflatten(structure, leaves)
     memory = GrowthMemory(**document["growth"])
     best = Best(**document.get("best", {}))  # older checkpoints have none
-    return Moment(on_device(architecture, state), progress, memory, best)
+    return Moment(on_device(architecture, state), jax.device_put(progress), memory, best)
 
 
 def _blank(architecture: Architecture, optimizer: Optimizer) -> tuple[TrainState, Progress]:
