@@ -9,12 +9,15 @@ from senn_cli.engine.programs import Ledger
 from senn_cli.growth.compiled import Compiled
 from senn_cli.growth.fields import Fields
 from senn_cli.growth.policies.dormant import DormantGrowth
+from senn_cli.growth.policies.dynamic_node_creation import Bounds, DynamicNodeCreation
+from senn_cli.growth.policies.given import Places, Resting
 from senn_cli.growth.policies.none import NoGrowth
 from senn_cli.growth.policies.search import SearchGrowth
 from senn_cli.growth.policy import Policy
-from senn_cli.growth.settings import settings_of
+from senn_cli.growth.settings import Limits, limits_of, settings_of
 from senn_cli.spec import Spec
 from senn_cli.spec.expansion import SearchSpec
+from senn_cli.spec.given import Given, GivenSpec
 
 INPUT_DAMPING = 1e-3
 """Damping of A in scores, as a share of its mean eigenvalue: enough for single precision."""
@@ -35,6 +38,8 @@ def make_policy(
     growth = spec.growth
     if growth is None:
         return NoGrowth()
+    if isinstance(growth, GivenSpec):
+        return _given(growth, limits_of(spec), objective, ledger)
     settings = settings_of(spec)
     if not isinstance(growth, SearchSpec):
         assert tracking is not None and tracking.slow is not None
@@ -43,3 +48,16 @@ def make_policy(
         ledger, objective, metric, damping_a=INPUT_DAMPING, damping_s=growth.score_damping
     )
     return SearchGrowth(settings, compiled, Fields(ledger, objective, metric, compiled.shares))
+
+
+def _given(growth: Given, limits: Limits, objective: Objective, ledger: Ledger) -> Policy:
+    """A policy whose times and places are given."""
+    places = Places(limits, growth.width.layers)
+    return DynamicNodeCreation(
+        places,
+        Resting(growth.window, growth.flat),
+        growth.scale,
+        Bounds(growth.mean_error, growth.max_error),
+        objective,
+        ledger,
+    )

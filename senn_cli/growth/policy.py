@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import jax
 
@@ -23,6 +23,8 @@ from senn_cli.nets.features import Architecture, Feature, Map, feature_named, ma
 from senn_cli.nets.registry import Parameters, kind_of
 
 A = TypeVar("A", bound=Architecture)
+Kept: TypeAlias = tuple[tuple[int, float], ...]
+"""What rounds keep for later ones, part of every checkpoint: steps, each with a number."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,9 @@ class Decision:
       threshold, stop: tau and alpha that they were compared with.
       loss: mean training loss over the deciding sample.
       bound: lambda of the chosen site's map, which eta cannot exceed.
-      change: the predicted change of the training loss by a pruning; None for other edits.
+      change: the predicted change of the training loss, of an edit that does not keep the function
+        and has one; the event then tells what it was, too.
+      keeps: whether the edit keeps the function.
       seconds: how long finding and scoring took.
     """
 
@@ -176,6 +180,7 @@ class Decision:
     bound: float | None = None
     change: float | None = None
     seconds: float = 0.0
+    keeps: bool = True
 
 
 @dataclass(frozen=True)
@@ -184,10 +189,12 @@ class Round:
 
     Attributes:
       finished: False if the loop shall apply the edits and ask again at once.
+      kept: what later rounds find in `View.kept`; None to leave that as it is.
     """
 
     decisions: tuple[Decision, ...]
     finished: bool = True
+    kept: Kept | None = None
 
 
 @dataclass(frozen=True)
@@ -206,6 +213,7 @@ class View:
       input_spectrum: eigenvalues and eigenvectors of the inputs' second moment, the constant in
         front; None where there are too many inputs.
       loss: the mean loss of training examples, for whoever asks.
+      kept: what earlier rounds have kept, as `Round.kept`.
     """
 
     architecture: Architecture
@@ -222,6 +230,7 @@ class View:
     input_spectrum: tuple[jax.Array, jax.Array] | None
     tracked: Tracked | None = None
     loss: Callable[[], float] = lambda: math.inf
+    kept: Kept = ()
 
 
 class Policy(ABC):

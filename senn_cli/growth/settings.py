@@ -14,7 +14,7 @@ import numpy as np
 from senn_cli.nets.features import Architecture, hidden_feature
 from senn_cli.nets.registry import kind_named
 from senn_cli.spec import Spec
-from senn_cli.spec.expansion import SearchSpec
+from senn_cli.spec.expansion import ScoredSpec, SearchSpec
 from senn_cli.spec.growth import DepthSearchSpec, WidthSearchSpec
 from senn_cli.words import plural
 
@@ -62,48 +62,25 @@ class PruneSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
-    """Options of growth; the spec's `expansion` section describes each.
+class Limits:
+    """How far anything may grow, whatever the policy; the spec's `expansion` describes each.
 
     Attributes:
-      price: nats that the gain over all training examples must bring for every parameter added.
-      weights: `score` for the proposals' own weights, `random` for draws from the initial
-        distribution at the same times and sites (the control).
       widens, deepens: whether units, and whether layers, are added.
-      width, depth: how they are searched for.
       prune: limits to pruning, None for none at all.
-      activate, leave: probabilities a step that a standing proposal comes into use, and that a unit
-        leaves; `redraw` that of new weights in an epoch.
       in_use, growth: where more than this share of a layer with dormant units is in use, it gets
         this share more room.
     """
 
-    threshold: float
-    stop: float
-    noise: float
-    price: float = 0.0
-    samples: int = 8192
-    held_out: bool = True
-    bias_removed: bool = True
     max_hidden: int | None = None
     max_parameters: int | None = None
     widens: bool = True
-    width: WidthSearch = WidthSearch("closed_form", 256, 16, 10, 24, 0.1, 10.0)
     per_round: int | None = None
     max_width: int | None = None
-    initial_coefficients: bool = False
     deepens: bool = True
-    depth: DepthSearch = DepthSearch("closed_form", 16, 4, 60, 0.1, 10.0, 0.01)
-    layer_cost: float = 1.0
     max_layers: int | None = None
     per_block: int | None = None
-    singular_floor: float = 0.05
-    weights: Literal["score", "random"] = "score"
     prune: PruneSettings | None = None
-    activate: float = 0.0
-    leave: float = 0.0
-    redraw: float = 0.0
-    bud_factor: float = 1.0
     in_use: float = 0.9
     growth: float = 0.5
 
@@ -155,30 +132,72 @@ class Settings:
         return architecture
 
 
-def settings_of(spec: Spec) -> Settings:
-    """The options that `spec` gives; nothing that no member of its union has is read."""
+@dataclass(frozen=True, kw_only=True)
+class Settings(Limits):
+    """Options of growth by scores; the spec's `expansion` section describes each.
+
+    Attributes:
+      price: nats that the gain over all training examples must bring for every parameter added.
+      weights: `score` for the proposals' own weights, `random` for draws from the initial
+        distribution at the same times and sites (the control).
+      width, depth: how units and layers are searched for.
+      activate, leave: probabilities a step that a standing proposal comes into use, and that a unit
+        leaves; `redraw` that of new weights in an epoch.
+    """
+
+    threshold: float
+    stop: float
+    noise: float
+    price: float = 0.0
+    samples: int = 8192
+    held_out: bool = True
+    bias_removed: bool = True
+    width: WidthSearch = WidthSearch("closed_form", 256, 16, 10, 24, 0.1, 10.0)
+    initial_coefficients: bool = False
+    depth: DepthSearch = DepthSearch("closed_form", 16, 4, 60, 0.1, 10.0, 0.01)
+    layer_cost: float = 1.0
+    singular_floor: float = 0.05
+    weights: Literal["score", "random"] = "score"
+    activate: float = 0.0
+    leave: float = 0.0
+    redraw: float = 0.0
+    bud_factor: float = 1.0
+
+
+def limits_of(spec: Spec) -> Limits:
+    """The limits that `spec` gives, whatever its policy."""
     growth = spec.growth
     if growth is None:
         raise ValueError("nothing grows")
-    prune, kind = growth.prune, kind_named(spec.network.kind)
-    in_use, more = kind.crowding(spec)
-    found = Settings(
-        threshold=growth.threshold,
-        stop=growth.stop,
-        noise=growth.noise,
-        price=growth.price,
+    prune = growth.prune
+    in_use, more = kind_named(spec.network.kind).crowding(spec)
+    return Limits(
         max_hidden=growth.max_hidden,
         max_parameters=growth.max_parameters,
         per_round=growth.width.per_round,
         max_width=growth.width.max_width,
         max_layers=growth.depth.max_layers,
         per_block=growth.depth.per_block,
-        weights="random" if growth.policy == "random" else "score",
         widens=growth.width.enabled,
         deepens=growth.depth.enabled,
         prune=PruneSettings(prune.min_width, prune.per_round) if prune.enabled else None,
         in_use=in_use,
         growth=more,
+    )
+
+
+def settings_of(spec: Spec) -> Settings:
+    """The options that `spec` gives; nothing that no member of its union has is read."""
+    growth = spec.growth
+    if not isinstance(growth, ScoredSpec):
+        raise ValueError("nothing grows by scores")
+    found = Settings(
+        threshold=growth.threshold,
+        stop=growth.stop,
+        noise=growth.noise,
+        price=growth.price,
+        weights="random" if growth.policy == "random" else "score",
+        **vars(limits_of(spec)),
     )
     if isinstance(growth, SearchSpec):
         return replace(

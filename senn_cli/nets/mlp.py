@@ -22,6 +22,7 @@ from senn_cli.nets.leaves import joined, split
 from senn_cli.nets.registry import Graph, Kind, Parameters, Shifts, Signals, Used, register
 from senn_cli.randomness import numpy_generator
 from senn_cli.spec.activation import Activation
+from senn_cli.spec.expansion import StandingSpec
 
 if TYPE_CHECKING:
     import jax
@@ -235,7 +236,7 @@ class Mlp(Kind[MlpArchitecture]):
         rule, growth = self.capacity_rule(spec, platform), spec.growth
         spare: Literal["empty", "dormant"] = "empty"
         more = 0
-        if growth is not None and growth.proposals == "dormant":
+        if isinstance(growth, StandingSpec):
             spare, more = "dormant", growth.dormant.neurons if growth.width.enabled else 0
         capacities = network.capacity.initial or [rule.room(n + more) for n in network.hidden]
         layers = tuple(

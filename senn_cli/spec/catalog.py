@@ -110,13 +110,15 @@ def belongs(path: tuple[str, ...], variant: str) -> tuple[str, tuple[str, ...]] 
     if not same:
         return None
     own = next((p.choice for p in places() if p.path[:1] == path[:1] and p.variant == variant), "")
-    if own == "policy":  # nothing grows, wherever proposals would come from
+    if variant == "none":  # nothing grows, wherever proposals would come from
         told = f"is not an option of policy: {variant}; it belongs to a policy that grows"
         return told, (f"{section[0]}.policy",)
-    choice = same[0].choice
-    names = alternatives([place.variant for place in same])
-    told = f"is not an option of {own}: {variant}; it belongs to {choice}: {names}"
-    return told, (f"{section[0]}.{choice}",)
+    by_choice: dict[str, list[str]] = {}
+    for place in same:
+        by_choice.setdefault(place.choice, []).append(place.variant)
+    homes = " or ".join(f"{key}: {alternatives(names)}" for key, names in by_choice.items())
+    told = f"is not an option of {own}: {variant}; it belongs to {homes}"
+    return told, tuple(f"{section[0]}.{choice}" for choice in dict.fromkeys((*by_choice, own)))
 
 
 def unknown_key(path: tuple[str, ...], variant: str) -> str:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from senn_cli.spec.expansion import SearchSpec
 from senn_cli.spec.found import Found
+from senn_cli.spec.given import GivenSpec
+from senn_cli.words import plural
 
 if TYPE_CHECKING:
     from senn_cli.spec.spec import Spec
@@ -54,6 +56,12 @@ def nothing_changes(spec: Spec) -> Iterator[Found]:
             "as nothing can change; write `policy: none` for a fixed architecture",
             others,
         )
+    elif not spec.network.hidden and isinstance(expansion, GivenSpec):
+        yield Found(
+            ("network", "hidden"),
+            f"should have a layer for expansion.policy {expansion.policy} to widen, found []",
+            others,
+        )
     elif not spec.network.hidden:
         yield Found(
             ("expansion", "depth"),
@@ -88,4 +96,27 @@ def window(spec: Spec) -> Iterator[Found]:
             ("expansion", "until"),
             f"should not come before expansion.start, {start}, found {until}",
             ("expansion.start",),
+        )
+
+
+def served(spec: Spec) -> Iterator[Found]:
+    """A policy whose places are given serves the kind of network, which has those layers."""
+    expansion = spec.expansion
+    if not isinstance(expansion, GivenSpec):
+        return
+    if spec.network.convolves and not expansion.convolves:
+        yield Found(
+            ("expansion", "policy"),
+            f"{expansion.policy} does not serve a network of kind {spec.network.kind}, which has "
+            "convolutions; take another policy, or a network without",
+            ("network.kind",),
+        )
+    known = len(spec.network.hidden)
+    wrong = [n for n in expansion.width.layers or () if n >= known]
+    if wrong:
+        yield Found(
+            ("expansion", "width", "layers"),
+            f"should be numbers of the {plural(known, 'layer')} of network.hidden, from 0, found "
+            f"{wrong[0]}",
+            ("network.hidden", "expansion.policy"),
         )

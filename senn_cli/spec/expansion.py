@@ -1,7 +1,8 @@
 """The `expansion` section: when, where and by what the network grows.
 
 It is a union by `policy` and `proposals`: a fixed architecture, proposals that are searched for,
-and standing ones. An option of another member is refused, with the choice that it belongs to.
+standing ones, and the policies of `given.py`. An option of another member is refused, with the
+choice that it belongs to.
 """
 
 from types import MappingProxyType
@@ -14,11 +15,13 @@ from pydantic_core import CoreSchema
 from senn_cli.spec.base import AlsoAccepts, Count, Model, NotNegative, Positive, fault
 from senn_cli.spec.describe import alternatives, describe
 from senn_cli.spec.duration import Duration, DurationField
+from senn_cli.spec.given import GIVEN, DynamicNodeCreationSpec, Given
 from senn_cli.spec.growth import (
     ON_OFF,
     BudSpec,
     DepthSearchSpec,
     DormantSpec,
+    Growing,
     PruneSpec,
     WidthSearchSpec,
     WidthSpec,
@@ -30,9 +33,12 @@ POLICIES = MappingProxyType(
         "senn": "grow where the natural expansion score says so",
         "random": "control: the same times and sites, weights from the initial distribution",
         "none": "a fixed architecture",
+        **GIVEN,
     }
 )
 """The policies that a spec can name, each with what it does."""
+
+_UNPROPOSED = ("none", *GIVEN)
 
 PROPOSALS = ("search", "dormant")
 """Where proposals can come from."""
@@ -64,27 +70,15 @@ class FixedSpec(Model):
     policy: Annotated[Literal["none"], _Policy] = Field(description="A fixed architecture.")
 
 
-class _Growing(Model):
-    """What every policy that grows has, wherever its proposals come from."""
+class _Scored(Growing):
+    """What both ways to decide by the expansion score have."""
 
-    start: DurationField | None = Field(
-        default=None, description="No round before; null to begin with the first one due."
-    )
-    until: DurationField | None = Field(
-        default=None, description="No round after; null to grow until the end."
-    )
-    max_hidden: Count | None = Field(
-        default=None, description="Most hidden neurons in all layers together; null for any."
-    )
-    max_parameters: Count | None = Field(
-        default=None, description="Most parameters in use; null for any number."
-    )
     prune: Annotated[PruneSpec, ON_OFF] = Field(
         default=PruneSpec(enabled=False), description="Taking neurons out; `true` switches it on."
     )
 
 
-class SearchSpec(_Growing):
+class SearchSpec(_Scored):
     """Growth by candidates that every round draws and optimises."""
 
     policy: Annotated[Literal["senn", "random"], _Policy] = Field(
@@ -137,7 +131,7 @@ class SearchSpec(_Growing):
     )
 
 
-class StandingSpec(_Growing):
+class StandingSpec(_Scored):
     """Growth by standing proposals, with the paper's thresholds and rounds of 20 steps each."""
 
     policy: Annotated[Literal["senn"], BeforeValidator(_no_control), _Policy] = Field(
@@ -180,21 +174,27 @@ class StandingSpec(_Growing):
     )
 
 
-ExpansionSpec = FixedSpec | SearchSpec | StandingSpec
-"""The section as it was read."""
+ScoredSpec = SearchSpec | StandingSpec
+"""One that decides by the expansion score, or is a control of it."""
 
-GrowingSpec = SearchSpec | StandingSpec
+GrowingSpec = ScoredSpec | Given
 """One under which something may change."""
+
+ExpansionSpec = FixedSpec | GrowingSpec
+"""The section as it was read."""
 
 
 def member(value: Any) -> str:
-    """Which member of the union a section is meant to be: `none`, `search` or `dormant`."""
+    """Which member of the union a section is meant to be.
+
+    `search` or `dormant`, or the name of a policy that has no proposals.
+    """
     if isinstance(value, Model):
         value = {name: getattr(value, name, None) for name in ("policy", "proposals")}
     if not isinstance(value, dict):
         return "search"
-    if value.get("policy") == "none":
-        return "none"
+    if (policy := value.get("policy")) in _UNPROPOSED:
+        return str(policy)
     return "dormant" if value.get("proposals") == "dormant" else "search"
 
 
@@ -216,7 +216,8 @@ def _from_text(value: Any) -> Any:
 ExpansionField = Annotated[
     Annotated[FixedSpec, Tag("none")]
     | Annotated[SearchSpec, Tag("search")]
-    | Annotated[StandingSpec, Tag("dormant")],
+    | Annotated[StandingSpec, Tag("dormant")]
+    | Annotated[DynamicNodeCreationSpec, Tag("dynamic_node_creation")],
     Discriminator(member),
     BeforeValidator(_from_text),
     _AnyOf(),
@@ -228,7 +229,7 @@ ExpansionField = Annotated[
 def with_proposals(value: Any, proposals: str) -> Any:
     """The section with `proposals` where it leaves them to the kind of the network."""
     value = _from_text(value)
-    if not isinstance(value, dict) or value.get("policy") == "none":
+    if not isinstance(value, dict) or value.get("policy") in _UNPROPOSED:
         return value
     if value.get("proposals") is not None:
         return value

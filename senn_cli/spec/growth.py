@@ -152,6 +152,23 @@ class PruneSpec(_Switched):
     )
 
 
+class Growing(Model):
+    """What every policy that grows has, wherever its proposals come from."""
+
+    start: DurationField | None = Field(
+        default=None, description="No round before; null to begin with the first one due."
+    )
+    until: DurationField | None = Field(
+        default=None, description="No round after; null to grow until the end."
+    )
+    max_hidden: Count | None = Field(
+        default=None, description="Most hidden neurons in all layers together; null for any."
+    )
+    max_parameters: Count | None = Field(
+        default=None, description="Most parameters in use; null for any number."
+    )
+
+
 class DormantSpec(Model):
     """Standing proposals: neurons that are allocated but not in use, and buds."""
 

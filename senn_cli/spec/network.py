@@ -17,13 +17,15 @@ from senn_cli.spec.base import (
     fault,
 )
 from senn_cli.spec.describe import describe
+from senn_cli.spec.given import GIVEN
 from senn_cli.spec.under import Under
 
 _Room = Annotated[float, Field(ge=1e-3, le=100)]  # of what is there already
 _Widths = Annotated[tuple[Width, ...], Field(max_length=DEEPEST), Listed]
 _Block = Annotated[tuple[Width, ...], Field(min_length=1, max_length=DEEPEST), Listed]
 
-_GROWS = Under(("expansion.policy", ("senn", "random")))
+_SCORED = Under(("expansion.policy", ("senn", "random")))
+_GROWS = Under(("expansion.policy", ("senn", "random", *GIVEN)))
 
 
 def _multiple(value: Any) -> Any:
@@ -60,12 +62,14 @@ class NetworkModel(Model):
     Attributes:
       proposals: where proposals come from where a spec does not say it.
       images: whether examples have to be images.
+      convolves: whether it has convolutions.
       buds: whether layers stand as buds, so that dormant proposals can insert one.
       solvers: those of the natural gradient that serve it.
     """
 
     proposals: ClassVar[Literal["search", "dormant"]] = "search"
     images: ClassVar[bool] = False
+    convolves: ClassVar[bool] = False
     buds: ClassVar[bool] = False
     solvers: ClassVar[tuple[str, ...]] = ("kfac", "cg")
 
@@ -115,6 +119,7 @@ class DenseNetSpec(NetworkModel):
 
     proposals = "dormant"
     images = True
+    convolves = True
     buds = True
     solvers = ("kfac",)
 
@@ -139,7 +144,7 @@ class DenseNetSpec(NetworkModel):
         default="max3s2",
         description="Pooling after every block: maximum or mean, over 3x3 or 2x2, stride 2.",
     )
-    bud: Annotated[Annotated[int, Field(ge=0, le=WIDEST), Integral] | None, _GROWS] = Field(
+    bud: Annotated[Annotated[int, Field(ge=0, le=WIDEST), Integral] | None, _SCORED] = Field(
         default=None,
         description="Channels of the unused layer before every layer, a proposal for one more "
         "layer; 0 for none, null for half of the first layer's channels where layers may be "

@@ -23,6 +23,7 @@ from senn_cli.spec.expansion import (
     ExpansionField,
     FixedSpec,
     GrowingSpec,
+    ScoredSpec,
     SearchSpec,
     with_proposals,
 )
@@ -128,8 +129,8 @@ class Spec(Model):
 
     @property
     def proposals(self) -> Literal["search", "dormant"] | None:
-        """Where proposals come from; None where nothing grows."""
-        return None if self.growth is None else self.growth.proposals
+        """Where proposals come from; None where there are none."""
+        return self.growth.proposals if isinstance(self.growth, ScoredSpec) else None
 
     @property
     def grows(self) -> bool:

@@ -208,7 +208,8 @@ _CURVATURE = {
 
 _EXPANSION = {
     "policy": Note(
-        "`random` shows what the score's choice of weights is worth; `none` what growth is worth.",
+        "`random` shows what the score's choice of weights is worth; `none` what growth is worth; "
+        "the others, at given times or places, what deciding these by the score is worth.",
         "",
         "section 3.3",
     ),
@@ -255,6 +256,17 @@ _EXPANSION = {
     "width": Note("Off: layers keep their widths.", "", "ingredient 1"),
     "width.per_round": Note("Larger: faster growth by one look's evidence.", "units"),
     "width.max_width": Note("A limit of memory and time.", "units"),
+    "width.layers": Note("Fewer: all that may be added goes where it is known to be needed."),
+    "window": Note(
+        "Longer: surer that the loss has come to rest, slower growth.", "steps or epochs"
+    ),
+    "flat": Note("Larger: faster growth, larger networks.", "share of the loss"),
+    "scale": Note(
+        "Larger: new neurons change the function at once, and learn sooner.",
+        "share of the initial size",
+    ),
+    "mean_error": Note("Larger: growth ends sooner, with a worse fit.", "loss"),
+    "max_error": Note("Larger: growth ends sooner, with single examples worse fitted.", "loss"),
     "width.method": Note(
         "closed_form solves for what the others, which are the paper's, climb to.", "", "appendix B"
     ),

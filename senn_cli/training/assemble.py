@@ -146,7 +146,7 @@ def looks(spec: Spec) -> bool:
     """
     natural = isinstance(spec.optimizer, NaturalGradientSpec)
     if kind_named(spec.network.kind).tracked:
-        return natural or spec.grows
+        return natural or spec.proposals is not None
     kfac = isinstance(spec.optimizer, NaturalGradientSpec) and spec.optimizer.solver == "kfac"
     return spec.proposals == "dormant" and not kfac
 

@@ -24,11 +24,10 @@ def expected_programs(spec: Spec, start: Architecture, *, validated: bool) -> in
     natural = spec.optimizer.kind == "natural_gradient"
     # A step, or where steps go one by one that and the order of the examples; the spectrum of the
     # inputs or a look at the curvature.
-    first = parts + 1 + kind_of(start).one_by_one + (spec.grows or natural)
+    first = parts + 1 + kind_of(start).one_by_one + (spec.proposals is not None or natural)
     if not spec.grows:
         return first
-    searches = isinstance(spec.growth, SearchSpec)
-    a_round = _search(spec, start) if searches or not looks(start) else 1
+    a_round = _search(spec, start) if isinstance(spec.growth, SearchSpec) else 1
     return first + a_round + _changes(spec, start) * (parts + a_round + looks(start))
 
 

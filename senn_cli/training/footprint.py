@@ -72,8 +72,7 @@ def memory(spec: Spec, architecture: Architecture, batch: int, examples: int, da
       data: bytes of the training and validation parts.
     """
     parameters = sum((m.rows + m.target.own) * m.columns for m in architecture.maps)
-    searches = isinstance(spec.growth, SearchSpec)
-    a_round = _samples if searches or not looks(architecture) else _look
+    a_round = _look if spec.proposals == "dormant" and looks(architecture) else _samples
     return Memory(
         parameters=_FLOAT * parameters,
         optimizer=_FLOAT * parameters * _moments(spec.optimizer),
@@ -157,7 +156,7 @@ def _curvature(spec: Spec, architecture: Architecture) -> int:
     optimizer, maps = spec.optimizer, standing(architecture)
     natural = optimizer if isinstance(optimizer, NaturalGradientSpec) else None
     kfac = natural is not None and natural.solver == "kfac"
-    growing = spec.grows and looks(architecture)
+    growing = spec.proposals is not None and looks(architecture)
     numbers = 0
     if kfac or growing:
         numbers += sum(2 * (m.rows**2 + m.columns**2) for m in maps)

@@ -71,6 +71,8 @@ class Grower:
             for decision in result.decisions:
                 network, memory, more = self._carry_out(network, memory, decision)
                 events += more
+            if result.kept is not None:
+                memory = replace(memory, kept=result.kept)
             asked, added = asked + 1, added + accepted
             if result.finished:
                 break
@@ -99,6 +101,7 @@ class Grower:
             input_spectrum=None if spectrum is None else (spectrum.values, spectrum.vectors),
             tracked=curvature if isinstance(curvature, Tracked) else None,
             loss=lambda: self.sample_loss(network),
+            kept=memory.kept,
         )
 
     def _carry_out(
@@ -108,7 +111,7 @@ class Grower:
         if decision.edit is None:
             return network, memory, [self._event(network, decision)]
         started, events = time.perf_counter(), []
-        before, pruned = network, isinstance(decision.edit, RemoveUnit)
+        before = network
         with self.ledger.phase("surgery"):
             step = int(network.state.step)
             for edit in capacity_edits(
@@ -127,11 +130,12 @@ class Grower:
                     memory = replace(memory, last_layer_step=step)
                 events.append(self._event(network, decision, edit, before))
         events[-1]["seconds"]["surgery"] = round(time.perf_counter() - started, 4)
-        if pruned:
+        if decision.change is not None:
             losses = self.sample_loss(before), self.sample_loss(network)
             events[-1] |= {"predicted_change": decision.change}
             events[-1] |= {"realised_change": losses[1] - losses[0]}
-            events[-1] |= {"loss_before": losses[0], "loss_after": losses[1]}
+            if isinstance(decision.edit, RemoveUnit):
+                events[-1] |= {"loss_before": losses[0], "loss_after": losses[1]}
         return network, memory, events
 
     def _event(
@@ -152,6 +156,8 @@ class Grower:
         }
         if edit is not None:
             event |= describe(edit, (network if before is None else before).architecture)
+            if not decision.keeps:
+                event["keeps_function"] = False
         if decision.candidates:
             chosen = decision.candidates[0].to_json()
             event |= {k: v for k, v in chosen.items() if k not in _ITS_OWN}

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from senn_cli.growth.settings import settings_of
+from senn_cli.growth.settings import limits_of
 from senn_cli.nets.architecture import CapacityRule, Layer
 from senn_cli.nets.features import Architecture
 from senn_cli.spec import Spec
 from senn_cli.spec.base import DEEPEST
-from senn_cli.spec.expansion import GrowingSpec, SearchSpec, StandingSpec
+from senn_cli.spec.expansion import GrowingSpec, StandingSpec
 from senn_cli.training.footprint import looks
 
 
@@ -39,7 +39,7 @@ def largest(
             capacity = rule.room(capacity + 1, capacity)
         return capacity
 
-    room = settings_of(spec).room if looks(start) else in_steps
+    room = limits_of(spec).room if looks(start) else in_steps
     limits = _Limits(spec.growth, room)
     if not limits.ends(start):
         return start
@@ -70,7 +70,7 @@ class _Limits:
     def ends(self, start: Architecture) -> bool:
         """Whether growth from `start` ever ends."""
         growth, buds = self.growth, any(f.role == "bud" for f in start.features)
-        anywhere = isinstance(growth, SearchSpec) and not looks(start)
+        anywhere = not isinstance(growth, StandingSpec) and not looks(start)
         inserts = growth.depth.enabled and (buds or anywhere)
         counted = buds and (growth.depth.per_block, growth.depth.max_layers) != (None, None)
         few_layers = counted or not inserts

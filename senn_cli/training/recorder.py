@@ -25,7 +25,7 @@ from senn_cli.nets.registry import outputs
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.files import write_atomic
 from senn_cli.spec import Spec
-from senn_cli.spec.expansion import SearchSpec
+from senn_cli.spec.expansion import ScoredSpec, SearchSpec
 from senn_cli.training.loop import Trainer
 from senn_cli.training.network import Network
 from senn_cli.training.observer import Observer, Start
@@ -42,7 +42,7 @@ class Recorder(Observer):
 
     def __init__(self, spec: Spec, directory: Path, trainer: Trainer) -> None:
         self.record, self.folder, self.trainer = spec.record, directory / FOLDER, trainer
-        scores = spec.growth if spec.growth is not None else SearchSpec()  # that would decide
+        scores = spec.growth if isinstance(spec.growth, ScoredSpec) else SearchSpec()  # as would
         self.threshold, self.stop = scores.threshold, scores.stop
         sampled = scores if isinstance(scores, SearchSpec) else SearchSpec()
         self.directory = RunDirectory(directory)

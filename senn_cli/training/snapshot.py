@@ -8,7 +8,7 @@ types of all arrays follow from it, so that nothing is ever restored into the wr
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import jax
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from senn_cli.errors import MISFORMED, RunError
+from senn_cli.growth.policy import Kept
 from senn_cli.nets.features import Architecture
 from senn_cli.nets.registry import architecture_from_json, initial_parameters
 from senn_cli.training.best import Best
@@ -32,11 +33,13 @@ class GrowthMemory:
       last_layer_step: the step at which the last layer was inserted.
       accepted: neurons and layers added so far.
       pending: whether a round is due at the present step that has not been carried out.
+      kept: what the policy's rounds keep for later ones.
     """
 
     last_layer_step: int | None = None
     accepted: int = 0
     pending: bool = False
+    kept: Kept = ()
 
     def layer_allowed(self, step: int, every: int) -> bool:
         """Whether the cooldown since the last inserted layer has passed."""
@@ -115,6 +118,7 @@ def moment_from(
     leaves = [arrays[_name(path)] for path, _ in paths]
     state, progress = jax.tree.unflatten(structure, leaves)
     memory = GrowthMemory(**document["growth"])
+    memory = replace(memory, kept=tuple((step, value) for step, value in memory.kept))
     best = Best(**document.get("best", {}))  # older checkpoints have none
     return Moment(on_device(architecture, state), jax.device_put(progress), memory, best)
 

@@ -1,17 +1,23 @@
 """One contract for every policy with every kind of network that it serves, in whole runs.
 
-The history has every edit with what it did to the loss, which growth keeps; a run that was stopped
-beside a growth round and resumed is the run that was not, bit for bit.
+The history has every edit with what it did to the loss: growth keeps it, or declares that it does
+not. The optimizer goes on with what it had. A run that was stopped beside a growth round and
+resumed is the run that was not, bit for bit.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+from senn_cli.training.observer import Observer
+from senn_cli.training.snapshot import Moment, arrays_of
 from tests import toy
 from tests.resuming import Executables, check_same, go, resume, rows, shared_programs, steps
 
@@ -37,6 +43,16 @@ EXPANSIONS = {
     "senn, dormant": f"{{policy: senn, {DORMANT}, LIMITS}}",
 }
 LIMITS = "threshold: 0, stop: 0, noise: 0, depth: false, max_hidden: {}, every: {{steps: 2}}"
+GIVEN = {
+    "dynamic_node_creation": "window: 1 steps, flat: 1000",
+}
+"""Policies of given times and places, with the options that have them add something here."""
+EXPANSIONS |= {
+    name: f"{{policy: {name}, {options}, max_hidden: MOST, every: {{steps: 2}}}}"
+    for name, options in GIVEN.items()
+}
+CHANGES = {"dynamic_node_creation"}
+"""Those that do not keep the function."""
 SERVED = [(kind, name) for kind in DATA for name in EXPANSIONS]
 
 
@@ -46,23 +62,46 @@ def third() -> Iterator[None]:
         yield
 
 
+@dataclass
+class Carried(Observer):
+    """Checks in every round that Adam goes on: its count, and momentum where there was some."""
+
+    rounds: int = 0
+
+    def round(self, events: Sequence[Mapping[str, Any]], before: Moment, after: Moment) -> None:
+        if not any(event["accepted"] for event in events):
+            return
+        self.rounds += 1
+        old, new = (arrays_of(moment) for moment in (before, after))
+        for name in (name for name in old if name.startswith("optimizer/")):
+            was, now = np.asarray(old[name]), np.asarray(new[name])
+            if was.ndim == 0:
+                assert was == now
+            else:
+                here = tuple(slice(size) for size in was.shape)
+                assert was.any()
+                assert (now[here] != 0)[was != 0].all(), name
+
+
 @pytest.mark.parametrize(("kind", "name"), SERVED)
 def test_growth_keeps_the_loss_and_resumes(kind: str, name: str, tmp_path: Path) -> None:
     most, network = START[kind] + 2, NETWORKS[kind]
     if name == "none" and kind == "densenet":
         network = "{kind: densenet, blocks: [[3]]}"  # nothing would read the rest
+    if name in GIVEN:
+        network = network.replace("bud: 0, ", "")  # they propose no layers
     text = f"""
 name: contract
 data: {DATA[kind]}
 network: {network}
 optimizer: {{kind: adam, learning_rate: 1e-2, schedule: constant}}
-expansion: {EXPANSIONS[name].replace("LIMITS", LIMITS.format(most))}
+expansion: {EXPANSIONS[name].replace("LIMITS", LIMITS.format(most)).replace("MOST", str(most))}
 training: {{steps: 10, batch_size: 40}}
 """
     whole, halved = tmp_path / "whole", tmp_path / "halved"
     executables: Executables = {}
     with shared_programs(executables):
-        run = go(text, whole)
+        run = go(text, whole, observers=(carried := Carried(),))
         edits = [row for row in rows(whole / "history.jsonl") if "edit" in row]
         if name == "none":
             assert not edits
@@ -71,9 +110,12 @@ training: {{steps: 10, batch_size: 40}}
             added = [row for row in edits if row["edit"] == "add_neurons"]
             assert added
             assert sum(run.architecture.widths) == most
+            assert carried.rounds == len({row["step"] for row in added})
             for row in added:
                 before, after = row["loss_before"], row["loss_after"]
-                assert math.isclose(before, after, rel_tol=1e-5, abs_tol=1e-6)
+                assert row.get("keeps_function", True) == (name not in CHANGES)
+                kept = math.isclose(before, after, rel_tol=1e-5, abs_tol=1e-6)
+                assert kept != (name in CHANGES)
         stop = edits[0]["step"] if edits else 5
         go(text, halved, until=steps(max(1, stop - 1)))
         resume(halved)

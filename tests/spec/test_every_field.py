@@ -93,6 +93,7 @@ GROWTH = {
     "gradient_ascent": "{width: {method: gradient_ascent}, depth: {method: gradient_ascent}}",
     "mala": "{width: {method: mala}, depth: {method: mala}}",
     "dormant": "{proposals: dormant, prune: true, depth: DEPTH}",
+    "dynamic_node_creation": "{policy: dynamic_node_creation}",
 }
 OPTIMIZERS = {
     "kfac": "{kind: natural_gradient}",
@@ -242,7 +243,7 @@ def others(section: BaseModel, name: str, value: Any) -> list[Any]:
         wider = [[v / 2 if v == min(value) else v * 2 for v in value]] if name in FACTORS else []
         return [*wider, *special.get(name, [[7], [*value, 5], ["a"]])]
     text = [f"{value}x", ";", 3, ["a"]] if isinstance(value, str) else []
-    plain = [3, 1000, 0.5, {"steps": 3}, [64], ["a"], "train_loss", "other"]
+    plain = [3, 1000, 0.5, {"steps": 3}, [64], [0], ["a"], "train_loss", "other"]
     return [*named, *(plain if value is None else []), *text]
 
 

@@ -51,6 +51,16 @@ def faults(text: str, *overrides: str) -> list[str]:
             "search",
         ),
         (
+            MLP + "expansion: {policy: dynamic_node_creation, stop: 1}",
+            "expansion.stop is not an option of policy: dynamic_node_creation; it belongs to "
+            "proposals: search or dormant",
+        ),
+        (
+            MLP + "expansion: {window: 3 steps}",
+            "expansion.window is not an option of proposals: search; it belongs to policy: "
+            "dynamic_node_creation",
+        ),
+        (
             MLP + "expansion: {width: {method: mala, rank: 3}}",
             "expansion.width.rank is not read here; it belongs to method: closed_form",
         ),
