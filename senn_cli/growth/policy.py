@@ -212,7 +212,9 @@ class View:
       tracked: what is tracked of the network's curvature; None where nothing is.
       input_spectrum: eigenvalues and eigenvectors of the inputs' second moment, the constant in
         front; None where there are too many inputs.
-      loss: the mean loss of training examples, for whoever asks.
+      sample: the first training examples, as many as their kind of network has looked at for a
+        loss.
+      loss: the mean loss of the sample, for whoever asks.
       kept: what earlier rounds have kept, as `Round.kept`.
     """
 
@@ -228,6 +230,7 @@ class View:
     per_epoch: int
     layer_allowed: bool
     input_spectrum: tuple[jax.Array, jax.Array] | None
+    sample: Arrays | None = None
     tracked: Tracked | None = None
     loss: Callable[[], float] = lambda: math.inf
     kept: Kept = ()

@@ -37,7 +37,7 @@ class Grower:
 
     Attributes:
       loss: the loss of a network on the reference data, before and after a round.
-      sample_loss: that on training examples, for what a pruning does to it.
+      sample: training examples; sample_loss: the loss on them, for what an edit does to it.
       every: steps between two rounds.
       per_epoch: steps in an epoch.
       layer_every: least steps between two inserted layers.
@@ -49,6 +49,7 @@ class Grower:
     ledger: Ledger
     data: Arrays
     loss: Callable[[Network], float]
+    sample: Arrays
     sample_loss: Callable[[Network], float]
     seed: int
     every: int
@@ -100,6 +101,7 @@ class Grower:
             layer_allowed=memory.layer_allowed(step, self.layer_every),
             input_spectrum=None if spectrum is None else (spectrum.values, spectrum.vectors),
             tracked=curvature if isinstance(curvature, Tracked) else None,
+            sample=self.sample,
             loss=lambda: self.sample_loss(network),
             kept=memory.kept,
         )

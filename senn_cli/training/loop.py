@@ -162,6 +162,7 @@ class Trainer:
             ledger=self.ledger,
             data=self.train,
             loss=loss,
+            sample=self.sample,
             sample_loss=sample_loss,
             seed=self.seed,
             every=self.timetable.grow or 1,

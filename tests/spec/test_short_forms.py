@@ -6,6 +6,8 @@ import pytest
 
 from senn_cli.errors import SpecError
 from senn_cli.spec import Spec, parse_spec
+from senn_cli.spec.describe import alternatives
+from senn_cli.spec.expansion import POLICIES
 
 BASE = "data: digits\nnetwork: mlp\n"
 
@@ -20,7 +22,7 @@ def test_a_policy_stands_for_the_section() -> None:
     def growth(text: str, *overrides: str) -> Spec:
         return parse_spec(text, "s.yaml", None, overrides)
 
-    for policy in ("none", "senn", "random"):
+    for policy in POLICIES:
         long = growth(BASE + f"expansion: {{policy: {policy}}}")
         assert growth(BASE + f"expansion: {policy}") == long
     dense = "data: digits\nnetwork: densenet\n"
@@ -29,8 +31,8 @@ def test_a_policy_stands_for_the_section() -> None:
     set_beside = growth(BASE + "expansion: random", "expansion.threshold=0.5").expansion
     assert (set_beside.policy, set_beside.threshold) == ("random", 0.5)
     assert fault(BASE + "expansion: non") == (
-        's.yaml:3: expansion.policy should be one of senn, random or none, found the text "non"; '
-        "did you mean none?"
+        f"s.yaml:3: expansion.policy should be one of {alternatives(POLICIES)}, found the text "
+        '"non"; did you mean none?'
     )
 
 

@@ -32,6 +32,8 @@ from senn_cli.training.step import Progress
 
 ARCHITECTURE = MlpArchitecture(3, 2, (Layer(2, 4, "rational"), Layer(3, 3, "tanh")))
 
+KEPT = ((2, 0.1 + 0.2), (4, 0.3))
+
 OPTIMIZERS = [
     "{kind: adam, schedule: {kind: cosine, warmup: 2 steps}}",
     "{kind: sgd, momentum: 0.9}",
@@ -63,7 +65,9 @@ def moment(chosen: Optimizer, architecture: MlpArchitecture = ARCHITECTURE) -> M
     progress = Progress(np.int32(7), np.float32(0.1), np.float32(np.pi), np.int32(0))
     network = type(network)(architecture, jax.device_put(state), network.widths)
     best = Best("train_loss", 3, 0.1 + 0.2, 0.5, 1)
-    return Moment(network, jax.device_put(progress), GrowthMemory(4, 3, pending=True), best)
+    return Moment(
+        network, jax.device_put(progress), GrowthMemory(4, 3, pending=True, kept=KEPT), best
+    )
 
 
 @pytest.mark.parametrize("text", OPTIMIZERS)
@@ -118,7 +122,12 @@ def test_the_document_is_json() -> None:
     document = document_of(moment(optimizer("{kind: sgd}")))
     assert json.loads(dumps(document)) == {
         "architecture": ARCHITECTURE.to_json(),
-        "growth": {"last_layer_step": 4, "accepted": 3, "pending": True},
+        "growth": {
+            "last_layer_step": 4,
+            "accepted": 3,
+            "pending": True,
+            "kept": [[2, 0.1 + 0.2], [4, 0.3]],
+        },
         "best": {
             "metric": "train_loss",
             "step": 3,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
-from senn_cli.engine.arrays import Arrays, examples, first_rows, inputs, targets
+from senn_cli.engine.arrays import Arrays, examples, inputs, targets
 from senn_cli.engine.objective import Objective, loss_and_gradient
 from senn_cli.engine.programs import Ledger, Program
 from senn_cli.growth.policies.given import NOWHERE, Places, Resting, fresh
@@ -59,13 +59,17 @@ class DynamicNodeCreation(Policy):
         def largest(
             shape: Architecture, params: Parameters, widths: jax.Array, data: Arrays
         ) -> jax.Array:
-            def loss(row: jax.Array) -> jax.Array:
-                x, y = inputs(data, row[None]), targets(data, row[None])
-                found = outputs(shape, params, x, widths)
-                return loss_and_gradient(objective.plain, found, y)[0][0]
+            n = examples(data)
+            size = min(n, kind_of(shape).block)
 
-            rows = jnp.arange(examples(data))
-            return jnp.max(jax.lax.map(loss, rows, batch_size=kind_of(shape).block))
+            def block(index: jax.Array, most: jax.Array) -> jax.Array:
+                rows = jnp.minimum(index * size + jnp.arange(size), n - 1)
+                yielded = outputs(shape, params, inputs(data, rows), widths)
+                losses, _ = loss_and_gradient(objective.plain, yielded, targets(data, rows))
+                return jnp.maximum(most, jnp.max(losses))
+
+            found: jax.Array = jax.lax.fori_loop(0, -(-n // size), block, jnp.float32(-jnp.inf))
+            return found
 
         self._largest = Program("score", largest, ledger, static=(0,))
 
@@ -100,9 +104,8 @@ class DynamicNodeCreation(Policy):
         reason = f"mean_error: the loss is {loss:.3g}, at most {bounds.mean:g}"
         if bounds.largest is None:
             return reason
-        architecture = view.architecture
-        sample = first_rows(view.data, kind_of(architecture).sample)
-        found = self._largest(architecture.shape(), view.params, view.widths, sample)
+        shape = view.architecture.shape()
+        found = self._largest(shape, view.params, view.widths, view.sample)
         worst = float(jax.device_get(found))
         if worst > bounds.largest:
             return None
