@@ -11,13 +11,15 @@ from senn_cli.growth.fields import Fields
 from senn_cli.growth.policies.dormant import DormantGrowth
 from senn_cli.growth.policies.dynamic_node_creation import Bounds, DynamicNodeCreation
 from senn_cli.growth.policies.given import Places, Resting
+from senn_cli.growth.policies.net2net import Net2Net
 from senn_cli.growth.policies.none import NoGrowth
 from senn_cli.growth.policies.search import SearchGrowth
+from senn_cli.growth.policies.splitting import Splitting
 from senn_cli.growth.policy import Policy
 from senn_cli.growth.settings import Limits, limits_of, settings_of
 from senn_cli.spec import Spec
 from senn_cli.spec.expansion import SearchSpec
-from senn_cli.spec.given import Given, GivenSpec
+from senn_cli.spec.given import Given, GivenSpec, Net2NetSpec, SplittingSpec
 
 INPUT_DAMPING = 1e-3
 """Damping of A in scores, as a share of its mean eigenvalue: enough for single precision."""
@@ -53,11 +55,10 @@ def make_policy(
 def _given(growth: Given, limits: Limits, objective: Objective, ledger: Ledger) -> Policy:
     """A policy whose times and places are given."""
     places = Places(limits, growth.width.layers)
-    return DynamicNodeCreation(
-        places,
-        Resting(growth.window, growth.flat),
-        growth.scale,
-        Bounds(growth.mean_error, growth.max_error),
-        objective,
-        ledger,
-    )
+    if isinstance(growth, Net2NetSpec):
+        return Net2Net(places, growth.jitter)
+    resting = Resting(growth.window, growth.flat)
+    if isinstance(growth, SplittingSpec):
+        return Splitting(places, resting, growth.step, objective, ledger)
+    bounds = Bounds(growth.mean_error, growth.max_error)
+    return DynamicNodeCreation(places, resting, growth.scale, bounds, objective, ledger)

@@ -13,6 +13,9 @@ from senn_cli.words import plural
 if TYPE_CHECKING:
     from senn_cli.spec.spec import Spec
 
+PIECEWISE = ("relu", "leaky_relu", "identity")
+"""Activations whose second derivative is zero."""
+
 
 def limits(spec: Spec) -> Iterator[Found]:
     """The network that growth begins with respects its limits."""
@@ -110,6 +113,21 @@ def served(spec: Spec) -> Iterator[Found]:
             f"{expansion.policy} does not serve a network of kind {spec.network.kind}, which has "
             "convolutions; take another policy, or a network without",
             ("network.kind",),
+        )
+    if spec.network.convolves and expansion.depth.enabled:
+        yield Found(
+            ("expansion", "depth"),
+            f"should be off for a network of kind {spec.network.kind}, no map of which can be "
+            f"taken apart by {expansion.policy}; write `depth: false`",
+            ("network.kind", "expansion.policy"),
+        )
+    activation = getattr(spec.network, "activation", None)
+    if expansion.curved and activation in PIECEWISE:
+        yield Found(
+            ("expansion", "policy"),
+            f"{expansion.policy} needs an activation with a second derivative, which "
+            f"network.activation {activation} lacks; take another policy, or for example tanh",
+            ("network.activation",),
         )
     known = len(spec.network.hidden)
     wrong = [n for n in expansion.width.layers or () if n >= known]

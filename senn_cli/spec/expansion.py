@@ -15,7 +15,7 @@ from pydantic_core import CoreSchema
 from senn_cli.spec.base import AlsoAccepts, Count, Model, NotNegative, Positive, fault
 from senn_cli.spec.describe import alternatives, describe
 from senn_cli.spec.duration import Duration, DurationField
-from senn_cli.spec.given import GIVEN, DynamicNodeCreationSpec, Given
+from senn_cli.spec.given import GIVEN, DynamicNodeCreationSpec, Given, Net2NetSpec, SplittingSpec
 from senn_cli.spec.growth import (
     ON_OFF,
     BudSpec,
@@ -217,7 +217,9 @@ ExpansionField = Annotated[
     Annotated[FixedSpec, Tag("none")]
     | Annotated[SearchSpec, Tag("search")]
     | Annotated[StandingSpec, Tag("dormant")]
-    | Annotated[DynamicNodeCreationSpec, Tag("dynamic_node_creation")],
+    | Annotated[DynamicNodeCreationSpec, Tag("dynamic_node_creation")]
+    | Annotated[Net2NetSpec, Tag("net2net")]
+    | Annotated[SplittingSpec, Tag("splitting")],
     Discriminator(member),
     BeforeValidator(_from_text),
     _AnyOf(),

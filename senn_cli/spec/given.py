@@ -19,7 +19,7 @@ from senn_cli.spec.base import (
     Positive,
 )
 from senn_cli.spec.duration import Duration, DurationField
-from senn_cli.spec.growth import DepthSpec, Growing, PruneSpec
+from senn_cli.spec.growth import ON_OFF, DepthSpec, Growing, PruneSpec, Switched
 
 _Numbers = Annotated[
     tuple[Annotated[int, Field(ge=0, lt=DEEPEST), Integral], ...],
@@ -34,15 +34,11 @@ class GivenDepthSpec(DepthSpec):
     per_block: ClassVar[Count | None] = None
 
 
-class GivenWidthSpec(Model):
-    """Which layers get units, and how many."""
-
-    enabled: ClassVar[bool] = True
-
+class _WidthSpec(Model):
     layers: _Numbers | None = Field(
         default=None,
-        description="Numbers of the hidden layers that get units, from 0; null for all at the "
-        "start. The narrowest of them gets the next unit.",
+        description="Numbers of the hidden layers that get neurons, from 0; null for all. Where a "
+        "policy does not say which is next, the narrowest of them is.",
     )
     per_round: Count = Field(default=1, description="Most neurons added in one round.")
     max_width: Count | None = Field(
@@ -50,15 +46,29 @@ class GivenWidthSpec(Model):
     )
 
 
+class GivenWidthSpec(_WidthSpec):
+    """Which layers get units, and how many; of a policy that does nothing else."""
+
+    enabled: ClassVar[bool] = True
+
+
+class WiderSpec(Switched, _WidthSpec):
+    """Which layers get units, and how many; of a policy that may insert layers instead."""
+
+    enabled: bool = Field(default=True, description="Whether neurons are added.")
+
+
 class GivenSpec(Growing):
     """What all policies share whose times and places are given.
 
     Attributes:
       convolves: whether it serves networks with convolutions.
+      curved: whether it needs activations that have a second derivative.
       prune: that it takes nothing out.
     """
 
     convolves: ClassVar[bool] = True
+    curved: ClassVar[bool] = False
     prune: ClassVar[PruneSpec] = PruneSpec(enabled=False)
 
     every: DurationField = Field(
@@ -113,12 +123,50 @@ class DynamicNodeCreationSpec(FlatSpec):
     )
 
 
-Given = DynamicNodeCreationSpec
+class SplittingSpec(FlatSpec):
+    """Splitting steepest descent (Wu et al. 2019)."""
+
+    convolves = False
+    curved = True
+
+    policy: Literal["splitting"] = Field(
+        description="What decides: `splitting` (where the loss no longer falls, the neurons whose "
+        "splitting in two lowers it most are split)."
+    )
+    step: Positive = Field(
+        default=1e-2, description="How far the two halves of a neuron are moved apart, each."
+    )
+
+
+class Net2NetSpec(GivenSpec):
+    """Copies of neurons, and layers at the identity (Chen et al. 2016)."""
+
+    policy: Literal["net2net"] = Field(
+        description="What decides: `net2net` (neurons drawn by chance are copied, and their output "
+        "weights shared; layers come at the identity)."
+    )
+    jitter: NotNegative = Field(
+        default=1e-2,
+        description="Noise on the input weights of copies, as a share of the root mean square of "
+        "the neuron's own; 0 keeps the function, and copies alike.",
+    )
+    width: Annotated[WiderSpec, ON_OFF] = Field(
+        default=WiderSpec(), description="Adding neurons; `false` switches it off."
+    )
+    depth: Annotated[GivenDepthSpec, ON_OFF] = Field(
+        default=GivenDepthSpec(enabled=False),
+        description="Inserting layers, one a round, before the outputs; `true` switches it on.",
+    )
+
+
+Given = DynamicNodeCreationSpec | SplittingSpec | Net2NetSpec
 """A policy whose times and places are given."""
 
 GIVEN = MappingProxyType(
     {
         "dynamic_node_creation": "a neuron of small random weights when the loss no longer falls",
+        "net2net": "copies of neurons, and layers at the identity, at given times",
+        "splitting": "neurons split in two, where that lowers a loss that no longer falls",
     }
 )
 """Their names, each with what it does."""

@@ -30,7 +30,7 @@ _PerBlock = Annotated[
 ]
 
 
-class _Switched(Model):
+class Switched(Model):
     """A section that `true` and `false` switch on and off; one that is off keeps its options."""
 
     @model_validator(mode="before")
@@ -39,7 +39,7 @@ class _Switched(Model):
         return {"enabled": value} if isinstance(value, bool) else value
 
 
-class WidthSpec(_Switched):
+class WidthSpec(Switched):
     """Adding neurons to hidden layers."""
 
     enabled: bool = Field(default=True, description="Whether neurons are added.")
@@ -88,7 +88,7 @@ class WidthSearchSpec(WidthSpec):
     )
 
 
-class DepthSpec(_Switched):
+class DepthSpec(Switched):
     """Inserting layers."""
 
     enabled: bool = Field(default=True, description="Whether layers are inserted.")
@@ -142,7 +142,7 @@ class BudSpec(DepthSpec):
     per_block: _PerBlock = 4
 
 
-class PruneSpec(_Switched):
+class PruneSpec(Switched):
     """Taking neurons out again: pruning is reversed addition."""
 
     enabled: bool = Field(default=True, description="Whether neurons are pruned.")

@@ -265,6 +265,8 @@ _EXPANSION = {
         "Larger: new neurons change the function at once, and learn sooner.",
         "share of the initial size",
     ),
+    "step": Note("Larger: halves part sooner, and the prediction holds less well.", "weights"),
+    "jitter": Note("Larger: copies part sooner, and the function changes more.", "share"),
     "mean_error": Note("Larger: growth ends sooner, with a worse fit.", "loss"),
     "max_error": Note("Larger: growth ends sooner, with single examples worse fitted.", "loss"),
     "width.method": Note(

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from senn_cli.spec import InvalidSpecError, parse_spec
 from senn_cli.training.observer import Observer
 from senn_cli.training.snapshot import Moment, arrays_of
 from tests import toy
@@ -45,15 +46,20 @@ EXPANSIONS = {
 LIMITS = "threshold: 0, stop: 0, noise: 0, depth: false, max_hidden: {}, every: {{steps: 2}}"
 GIVEN = {
     "dynamic_node_creation": "window: 1 steps, flat: 1000",
+    "net2net": "jitter: 0",
+    "net2net, deeper": "jitter: 0, width: false, depth: {max_layers: 4}",
+    "net2net, jitter": "jitter: 0.3",
+    "splitting": "window: 1 steps, flat: 1000, step: 0.3",
 }
 """Policies of given times and places, with the options that have them add something here."""
 EXPANSIONS |= {
-    name: f"{{policy: {name}, {options}, max_hidden: MOST, every: {{steps: 2}}}}"
+    name: f"{{policy: {name.partition(',')[0]}, {options}, max_hidden: MOST, every: {{steps: 2}}}}"
     for name, options in GIVEN.items()
 }
-CHANGES = {"dynamic_node_creation"}
+CHANGES = {"dynamic_node_creation", "net2net, jitter", "splitting"}
 """Those that do not keep the function."""
-SERVED = [(kind, name) for kind in DATA for name in EXPANSIONS]
+REFUSED = {("densenet", "splitting"), ("densenet", "net2net, deeper")}
+SERVED = [(k, name) for k in DATA for name in EXPANSIONS if (k, name) not in REFUSED]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -64,7 +70,8 @@ def third() -> Iterator[None]:
 
 @dataclass
 class Carried(Observer):
-    """Checks in every round that Adam goes on: its count, and momentum where there was some."""
+    """Checks in every round that Adam goes on: its count, and the moments of the first map's units
+    where there were some."""
 
     rounds: int = 0
 
@@ -73,11 +80,12 @@ class Carried(Observer):
             return
         self.rounds += 1
         old, new = (arrays_of(moment) for moment in (before, after))
+        first = f"/{before.network.architecture.maps[0].name}/"
         for name in (name for name in old if name.startswith("optimizer/")):
             was, now = np.asarray(old[name]), np.asarray(new[name])
             if was.ndim == 0:
                 assert was == now
-            else:
+            elif first in name:
                 here = tuple(slice(size) for size in was.shape)
                 assert was.any()
                 assert (now[here] != 0)[was != 0].all(), name
@@ -85,7 +93,7 @@ class Carried(Observer):
 
 @pytest.mark.parametrize(("kind", "name"), SERVED)
 def test_growth_keeps_the_loss_and_resumes(kind: str, name: str, tmp_path: Path) -> None:
-    most, network = START[kind] + 2, NETWORKS[kind]
+    most, network = START[kind] + (20 if "deeper" in name else 2), NETWORKS[kind]
     if name == "none" and kind == "densenet":
         network = "{kind: densenet, blocks: [[3]]}"  # nothing would read the rest
     if name in GIVEN:
@@ -107,9 +115,11 @@ training: {{steps: 10, batch_size: 40}}
             assert not edits
             assert sum(run.architecture.widths) == START[kind]
         else:
-            added = [row for row in edits if row["edit"] == "add_neurons"]
+            deeper = name.endswith("deeper")
+            wanted = "insert_layer" if deeper else "add_neurons"
+            added = [row for row in edits if row["edit"] == wanted]
             assert added
-            assert sum(run.architecture.widths) == most
+            assert deeper or sum(run.architecture.widths) == most
             assert carried.rounds == len({row["step"] for row in added})
             for row in added:
                 before, after = row["loss_before"], row["loss_after"]
@@ -120,3 +130,12 @@ training: {{steps: 10, batch_size: 40}}
         go(text, halved, until=steps(max(1, stop - 1)))
         resume(halved)
         check_same(halved, whole)
+
+
+@pytest.mark.parametrize(("kind", "name"), sorted(REFUSED))
+def test_what_does_not_serve_a_kind_is_refused_by_name(kind: str, name: str) -> None:
+    text = f"data: digits\nnetwork: {kind}\nexpansion: {EXPANSIONS[name].replace('MOST', '99')}"
+    with pytest.raises(InvalidSpecError) as found:
+        parse_spec(text)
+    assert f"kind {kind}" in found.value.message
+    assert name.partition(",")[0] in found.value.message

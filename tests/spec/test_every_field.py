@@ -94,6 +94,8 @@ GROWTH = {
     "mala": "{width: {method: mala}, depth: {method: mala}}",
     "dormant": "{proposals: dormant, prune: true, depth: DEPTH}",
     "dynamic_node_creation": "{policy: dynamic_node_creation}",
+    "net2net": "{policy: net2net, depth: CHAIN}",
+    "splitting": "{policy: splitting}",
 }
 OPTIMIZERS = {
     "kfac": "{kind: natural_gradient}",
@@ -275,6 +277,7 @@ def idle(text: str, sections: tuple[str, ...], base: Path | None = None) -> list
         WALKED.add((type(section).__name__, name))
         off = name != "enabled" and getattr(section, "enabled", True) is False
         off |= key == "expansion.depth.enabled" and "depth: false" in text  # an mlp has no buds
+        off |= key == "expansion.width.enabled" and "net2net, depth: false" in text  # all it does
         off |= key == "expansion.prune.enabled" and "prune: false" in text  # several maps read one
         if off or path[0] not in sections or name in CHOICES or key in SHOWN:
             continue

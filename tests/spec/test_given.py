@@ -37,6 +37,25 @@ def fault(text: str) -> str:
             "s.yaml:2: network.hidden should have a layer for expansion.policy "
             "dynamic_node_creation to widen, found []",
         ),
+        (
+            "data: digits\nnetwork: densenet\nexpansion: splitting",
+            "s.yaml:3: expansion.policy splitting does not serve a network of kind densenet, "
+            "which has convolutions",
+        ),
+        (
+            "data: digits\nnetwork: {kind: mlp, activation: relu}\nexpansion: splitting",
+            "s.yaml:3: expansion.policy splitting needs an activation with a second derivative, "
+            "which network.activation relu lacks",
+        ),
+        (
+            "data: digits\nnetwork: densenet\nexpansion: {policy: net2net, depth: true}",
+            "s.yaml:3: expansion.depth should be off for a network of kind densenet",
+        ),
+        (
+            MLP + "expansion: {policy: net2net, width: false}",
+            "s.yaml:3: expansion.policy should not be net2net when width, depth and prune are all "
+            "switched off",
+        ),
     ],
 )
 def test_what_is_refused(text: str, message: str) -> None:

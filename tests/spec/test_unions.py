@@ -58,7 +58,7 @@ def faults(text: str, *overrides: str) -> list[str]:
         (
             MLP + "expansion: {window: 3 steps}",
             "expansion.window is not an option of proposals: search; it belongs to policy: "
-            "dynamic_node_creation",
+            "dynamic_node_creation or splitting",
         ),
         (
             MLP + "expansion: {width: {method: mala, rank: 3}}",
