@@ -33,7 +33,8 @@ def print_plan(spec: Spec, plan: Plan, console: Console) -> None:
     console.print(
         table(("layer", "inputs", f"{_unit(spec)}s", "activation", "parameters"), layers(plan))
     )
-    console.print(table(("memory", "at the start", "at full capacity"), memories(plan)))
+    memory = "memory" if plan.devices == 1 else f"memory of each of {plan.devices} devices"
+    console.print(table((memory, "at the start", "at full capacity"), memories(plan)))
     for line in notes(spec, plan):
         console.print(printable(line, console.encoding))
 

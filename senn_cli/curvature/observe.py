@@ -134,6 +134,11 @@ def silent(shape: Architecture, params: Parameters, used: Used, x: jax.Array) ->
     )
 
 
+def in_full(signal: jax.Array) -> jax.Array:
+    """A signal in float32 at least, whatever the network computes in: second moments need it."""
+    return signal.astype(jnp.promote_types(signal.dtype, jnp.float32))
+
+
 def coefficient_blocks(
     shape: Architecture, signals: Signals, told: Mapping[str, jax.Array]
 ) -> Tree:
@@ -145,7 +150,7 @@ def coefficient_blocks(
     found = {}
     for m in standing(shape):
         if (name := m.target.coefficients) is not None:
-            phi = rational_basis(signals.preactivations[m.name])
+            phi = rational_basis(in_full(signals.preactivations[m.name]))
             weighted = phi * (told[m.target.name] ** 2)[..., None]
             found[name] = jnp.einsum("nja,njb->jab", weighted, phi) / phi.shape[0]
     return found
@@ -202,7 +207,7 @@ def input_factor(
         several times the convolution.
       weights: how much every example counts, `(N,)`; None where all count alike.
     """
-    roots = None if weights is None else jnp.sqrt(weights)
+    roots, read = None if weights is None else jnp.sqrt(weights), in_full(read)
     if m.window and not m.bias:
         read = weighted(read, roots)
         if stride == 1 or key is None:

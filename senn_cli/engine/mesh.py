@@ -135,7 +135,7 @@ def placement(wanted: DeviceSpec) -> Placement:
             f"{forced if every[0][0].platform == 'cpu' else ''}.",
         )
     devices = [device for own in every for device in own[:count]]
-    limit = _room(every[0]) / 4 if wanted.data_memory is None else round(1e9 * wanted.data_memory)
+    limit = wanted.limit(_room(every[0]))
     if len(devices) == 1:
         return Placement(None, limit)
     # Axes that the compiler divides as it sees fit: explicit ones would make every operation on a

@@ -115,6 +115,10 @@ class Dense(Kind[DenseArchitecture]):
         """As of `Kind`."""
         return _section(spec).compute
 
+    def recompute(self, spec: Spec) -> bool:
+        """As of `Kind`."""
+        return _section(spec).recompute
+
     def dropout(self, spec: Spec) -> float:
         """As of `Kind`."""
         return _section(spec).dropout
@@ -132,11 +136,14 @@ class Dense(Kind[DenseArchitecture]):
         shifts: Shifts | None = None,
         *,
         compute_dtype: DTypeLike | None = None,
+        recompute: bool = False,
     ) -> Signals:
         """As of `Kind`."""
         from senn_cli.nets import densenet_flax
 
-        return densenet_flax.apply(shape, params, x, used, shifts, compute_dtype=compute_dtype)
+        return densenet_flax.apply(
+            shape, params, x, used, shifts, compute_dtype=compute_dtype, recompute=recompute
+        )
 
     def carried(
         self, shape: DenseArchitecture, feature: str, m: Map, values: jax.Array

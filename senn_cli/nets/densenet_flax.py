@@ -55,6 +55,7 @@ class Convolution(nn.Module):
 
     wire: Map
     compute_dtype: Any = None
+    recompute: bool = False
 
     @nn.compact
     def __call__(self, parts: list[jax.Array], used: Used) -> jax.Array:
@@ -65,9 +66,15 @@ class Convolution(nn.Module):
             kernel = self.param(source.leaf, nn.initializers.lecun_normal(), shape)
             kernels.append(silenced(kernel, used[source.feature.name]))
         dtype = self.compute_dtype or kernels[0].dtype
-        x = jnp.concatenate(parts, axis=3).astype(dtype)
-        kernel = jnp.concatenate(kernels, axis=2).astype(dtype)
-        return jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=LAYOUT)
+
+        def convolved(parts: list[jax.Array], kernels: list[jax.Array]) -> jax.Array:
+            x = jnp.concatenate(parts, axis=3).astype(dtype)
+            kernel = jnp.concatenate(kernels, axis=2).astype(dtype)
+            return jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=LAYOUT)
+
+        # One by one: the way back then holds what one convolution read, never what all did.
+        chosen = jax.checkpoint(convolved) if self.recompute else convolved
+        return chosen(parts, kernels)
 
 
 class Head(nn.Module):
@@ -92,10 +99,13 @@ class DenseNet(nn.Module):
       shape: `DenseArchitecture.shape()`, so that growth within capacity compiles nothing.
       compute_dtype: precision of convolutions and activations; None for the parameters' own. Mean,
         head and outputs keep the parameters' precision.
+      recompute: whether derivatives put together anew what a convolution read: of L layers the
+        channels are kept once, not L / 2 times. As Pleiss et al. (2017) do it.
     """
 
     shape: DenseArchitecture
     compute_dtype: Any = None
+    recompute: bool = False
 
     @nn.compact
     def __call__(self, x: jax.Array, used: Used, shifts: Shifts) -> Signals:
@@ -111,7 +121,7 @@ class DenseNet(nn.Module):
                 inputs[wire.name], z = mean, Head(wire, name=wire.name)(mean, used)
             else:
                 inputs[wire.name] = jnp.concatenate(parts, axis=3)
-                module = Convolution(wire, self.compute_dtype, name=wire.name)
+                module = Convolution(wire, self.compute_dtype, self.recompute, name=wire.name)
                 z = module(parts, used)
             if wire.name in shifts.pre:
                 z = z + shifts.pre[wire.name].astype(z.dtype)
@@ -143,12 +153,13 @@ def apply(
     shifts: Shifts | None = None,
     *,
     compute_dtype: DTypeLike | None = None,
+    recompute: bool = False,
 ) -> Signals:
     """The signals of the network of `shape`; arguments as of `Kind.apply`.
 
     Args:
       x: flat `(N, H W C)`, or `(N, H, W, C)`.
     """
-    net = DenseNet(shape, compute_dtype)
+    net = DenseNet(shape, compute_dtype, recompute)
     signals: Any = net.apply({"params": params}, x, used, shifts or Shifts({}))
     return Signals(*signals)

@@ -268,6 +268,10 @@ class Mlp(Kind[MlpArchitecture]):
         """As of `Kind`."""
         return 0.9, spec.network.capacity.growth
 
+    def compute(self, spec: Spec) -> str:
+        """As of `Kind`."""
+        return cast("NetworkSpec", spec.network).compute
+
     def dropout(self, spec: Spec) -> float:
         """As of `Kind`."""
         return cast("NetworkSpec", spec.network).dropout

@@ -22,16 +22,19 @@ from senn_cli.spec.activation import Activation
 
 
 class LinearMap(nn.Module):
-    """x W + b."""
+    """x W + b, in the precision of `compute_dtype`, or of the parameters."""
 
     features: int
+    compute_dtype: Any = None
 
     @nn.compact
     def __call__(self, x: jax.Array, read: jax.Array | np.ndarray | None) -> jax.Array:
         """Maps `(N, n_in)` to `(N, features)`; rows of W not in `read` (n_in,) count as zero."""
         kernel = self.param("kernel", nn.initializers.lecun_normal(), (x.shape[-1], self.features))
         kernel = kernel if read is None else silenced(kernel, read)
-        return x @ kernel + self.param("bias", nn.initializers.zeros, (self.features,))
+        bias = self.param("bias", nn.initializers.zeros, (self.features,))
+        dtype = self.compute_dtype or kernel.dtype
+        return x.astype(dtype) @ kernel.astype(dtype) + bias.astype(dtype)
 
 
 class Neurons(nn.Module):
@@ -46,6 +49,7 @@ class Neurons(nn.Module):
         if self.activation == "rational":
             shape = (3, x.shape[-1])
             coefficients = self.param("coefficients", nn.initializers.normal(1.0), shape)
+            coefficients = coefficients.astype(x.dtype)
         return activate(self.activation, x, coefficients)
 
 
@@ -54,9 +58,11 @@ class MLP(nn.Module):
 
     Attributes:
       shape: `MlpArchitecture.shape()`, so that growth within capacity compiles nothing.
+      compute_dtype: precision of all but the last map; None for the parameters' own.
     """
 
     shape: MlpArchitecture
+    compute_dtype: Any = None
 
     @nn.compact
     def __call__(self, x: jax.Array, used: Used, shifts: Shifts) -> Signals:
@@ -66,15 +72,17 @@ class MLP(nn.Module):
             inputs[m.name] = x
             (source,) = m.sources
             dormant = source.feature.spare == "dormant"
-            x = LinearMap(m.columns, name=m.name)(x, used[source.feature.name] if dormant else None)
+            dtype = None if m.target.role == "outputs" else self.compute_dtype
+            module = LinearMap(m.columns, dtype, name=m.name)
+            x = module(x, used[source.feature.name] if dormant else None)
             if m.name in shifts.pre:
-                x = x + shifts.pre[m.name]
+                x = x + shifts.pre[m.name].astype(x.dtype)
             preactivations[m.name] = x
             feature = m.target
             if feature.activation is not None:
                 h = Neurons(feature.activation, name=f"activation_{index}")(x)
                 if feature.name in shifts.post:
-                    h = h + shifts.post[feature.name]
+                    h = h + shifts.post[feature.name].astype(h.dtype)
                 h = scaled(h, shifts.factors.get(feature.name))
                 # `where` rather than a product: an empty neuron must not even pass on a NaN.
                 x = h if feature.spare == "dormant" else jnp.where(used[feature.name], h, 0.0)
@@ -91,7 +99,7 @@ def apply(
     compute_dtype: DTypeLike | None = None,
 ) -> Signals:
     """The signals of the network of `shape`; arguments as of `Kind.apply`."""
-    if compute_dtype is not None:
-        raise NotImplementedError("a fully connected network computes in its parameters' precision")
-    signals: Any = MLP(shape).apply({"params": params}, x, used, shifts or Shifts({}))
+    signals: Any = MLP(shape, compute_dtype).apply(
+        {"params": params}, x, used, shifts or Shifts({})
+    )
     return Signals(*signals)

@@ -135,6 +135,13 @@ class Kind(ABC, Generic[A]):
         """The precision of the forward pass in training: float32, tf32 or bfloat16."""
         return "float32"
 
+    def recompute(self, spec: Spec) -> bool:
+        """Whether the way back of steps puts together anew what maps read.
+
+        The `apply` of a kind that offers it takes `recompute`, a bool.
+        """
+        return False
+
     def dropout(self, spec: Spec) -> float:
         """The share of hidden units that is left out in steps of training."""
         return 0.0
@@ -261,10 +268,12 @@ def apply(
     shifts: Shifts | None = None,
     *,
     compute_dtype: DTypeLike | None = None,
+    recompute: bool = False,
 ) -> Signals:
-    """The signals of a network of any kind; arguments as of `Kind.apply`."""
+    """The signals of a network of any kind; arguments as of `Kind.apply` and `Kind.recompute`."""
+    options: dict[str, Any] = {"recompute": True} if recompute else {}
     found = kind_of(shape)
-    return found.apply(shape, params, x, used, shifts, compute_dtype=compute_dtype)
+    return found.apply(shape, params, x, used, shifts, compute_dtype=compute_dtype, **options)
 
 
 def outputs(shape: Architecture, params: Parameters, x: jax.Array, widths: jax.Array) -> jax.Array:

@@ -25,6 +25,10 @@ class DeviceSpec(Model):
         "more than that every device holds its share. null: a quarter of the device's memory.",
     )
 
+    def limit(self, memory: float) -> float:
+        """Bytes of inputs that a device with `memory` bytes takes whole."""
+        return memory / 4 if self.data_memory is None else round(1e9 * self.data_memory)
+
 
 def _kind(value: Any) -> Any:
     return {"kind": value} if isinstance(value, str) else value

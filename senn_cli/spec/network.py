@@ -74,6 +74,10 @@ class NetworkModel(Model):
     solvers: ClassVar[tuple[str, ...]] = ("kfac", "cg")
 
 
+Precision = Literal["float32", "tf32", "bfloat16"]
+"""Precisions of the forward pass in training."""
+
+
 class NetworkSpec(NetworkModel):
     """A fully connected network."""
 
@@ -96,6 +100,11 @@ class NetworkSpec(NetworkModel):
     )
     capacity: CapacitySpec = Field(
         default=CapacitySpec(), description="Neurons allocated beyond those in use."
+    )
+    compute: Precision = Field(
+        default="float32",
+        description="Precision of all products but the last in training; parameters, optimizer and "
+        "curvature are float32 always.",
     )
 
 
@@ -153,10 +162,16 @@ class DenseNetSpec(NetworkModel):
     capacity: Annotated[ChannelsSpec, _GROWS] = Field(
         default=ChannelsSpec(), description="Channels allocated beyond those in use."
     )
-    compute: Literal["float32", "tf32", "bfloat16"] = Field(
+    compute: Precision = Field(
         default="float32",
         description="Precision of convolutions in training; parameters, optimizer and curvature "
         "are float32 always.",
+    )
+    recompute: bool = Field(
+        default=False,
+        description="Whether a step's way back puts together anew what a convolution read, and "
+        "keeps its layers alone: memory in proportion to the layers of a block, not to their "
+        "square.",
     )
 
     @property

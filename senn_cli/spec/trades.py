@@ -127,6 +127,7 @@ _NETWORK = {
         "appendix B",
     ),
     "compute": Note("bfloat16 is for accelerators, and rounds more."),
+    "recompute": Note("On: deeper networks and larger batches fit; steps take longer."),
 }
 
 _LOSS = {

@@ -82,6 +82,7 @@ def assemble(
         precision="tensorfloat32" if compute == "tf32" else None,
         clip=spec.training.clip,
         dropout=kind.dropout(spec),
+        recompute=kind.recompute(spec),
     )
     if kind.tracked or spec.proposals == "dormant":
         optimizer = with_tracking(spec, optimizer, batch, n // batch)

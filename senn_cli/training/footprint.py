@@ -1,4 +1,4 @@
-"""What a run keeps on the device, worked out without running it. No JAX.
+"""What a run keeps on each of its devices, worked out without running it. No JAX.
 
 Memory counts arrays that stay for the whole run, plus those that one batch or one growth round
 needs at a time. What the compiler adds for its own purposes is not known in advance.
@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 
 from senn_cli.growth.samples import examples_of
 from senn_cli.nets.features import Architecture, Map, standing
+from senn_cli.nets.registry import kind_named
 from senn_cli.spec import Spec
 from senn_cli.spec.expansion import SearchSpec
 from senn_cli.spec.optimizer import NaturalGradientSpec, OptimizerSpec
@@ -23,7 +24,7 @@ _FLOAT = 4  # bytes of a float32
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes on the device.
+    """Bytes on a device.
 
     Attributes:
       parameters: the network's, at its capacity.
@@ -63,13 +64,21 @@ def _convolves(architecture: Architecture) -> bool:
     return any(m.window for m in architecture.maps)
 
 
-def memory(spec: Spec, architecture: Architecture, batch: int, examples: int, data: int) -> Memory:
-    """What a run with `architecture` keeps on the device; see `Memory`.
+def memory(
+    spec: Spec,
+    architecture: Architecture,
+    batch: int,
+    examples: int,
+    data: int,
+    devices: int = 1,
+) -> Memory:
+    """What a run with `architecture` keeps on each of its devices; see `Memory`.
 
     Args:
       batch: examples a step.
       examples: of the training part.
-      data: bytes of the training and validation parts.
+      data: bytes of the training and validation parts on a device.
+      devices: over which batches and samples are divided; all else is whole on each.
     """
     parameters = sum((m.rows + m.target.own) * m.columns for m in architecture.maps)
     a_round = _look if spec.proposals == "dormant" and looks(architecture) else _samples
@@ -78,9 +87,19 @@ def memory(spec: Spec, architecture: Architecture, batch: int, examples: int, da
         optimizer=_FLOAT * parameters * _moments(spec.optimizer),
         curvature=_FLOAT * _curvature(spec, architecture),
         data=data,
-        activations=_FLOAT * batch * sum(map(_signals, architecture.maps)),
-        growth=_FLOAT * a_round(spec, architecture, batch, examples) if spec.grows else 0,
+        activations=math.ceil(batch / devices) * _activations(spec, architecture),
+        growth=_FLOAT * a_round(spec, architecture, batch, examples, devices) if spec.grows else 0,
     )
+
+
+def _activations(spec: Spec, architecture: Architecture) -> int:
+    """Bytes that a step's forward and backward pass keep of one example."""
+    kind, maps = kind_named(spec.network.kind), architecture.maps
+    size = _FLOAT // 2 if kind.compute(spec) == "bfloat16" else _FLOAT
+    if not kind.recompute(spec):
+        return size * sum(map(_signals, maps))
+    read = max(m.positions * m.inputs for m in maps)  # by one map at a time
+    return size * (read + sum(2 * m.positions * m.columns for m in maps))
 
 
 def _signals(m: Map) -> int:
@@ -91,7 +110,9 @@ def _signals(m: Map) -> int:
     return m.positions * (m.inputs + 2 * m.columns)
 
 
-def _samples(spec: Spec, architecture: Architecture, batch: int, examples: int) -> int:
+def _samples(
+    spec: Spec, architecture: Architecture, batch: int, examples: int, devices: int
+) -> int:
     """Numbers in the two samples of a round that searches.
 
     What every map reads (twice, once with room) and yields, each with the constant, and is told.
@@ -100,14 +121,19 @@ def _samples(spec: Spec, architecture: Architecture, batch: int, examples: int) 
         return 0
     halved = spec.growth.score_on == "held_out"
     if _convolves(architecture):
-        return _fields(spec.growth, architecture, examples, held_out=halved)
+        return _fields(spec.growth, architecture, examples, devices, held_out=halved)
     most = examples // 2 if halved else examples
     one = sum(2 * m.rows + (1 + m.columns) + m.columns for m in architecture.maps)
-    return 2 * min(spec.growth.samples, most) * one
+    return 2 * math.ceil(min(spec.growth.samples, most) / devices) * one
 
 
 def _fields(
-    growth: SearchSpec, architecture: Architecture, examples: int, *, held_out: bool
+    growth: SearchSpec,
+    architecture: Architecture,
+    examples: int,
+    devices: int,
+    *,
+    held_out: bool,
 ) -> int:
     """Numbers in the two samples of a round that searches for channels, and in its scores.
 
@@ -115,7 +141,7 @@ def _fields(
     inverse and its noise, with as many rows for proposals as there will be.
     """
     count = examples_of(architecture, growth.samples, examples, held_out=held_out)
-    sample = count * sum(map(_signals, standing(architecture)))
+    sample = math.ceil(count / devices) * sum(map(_signals, standing(architecture)))
     proposed = growth.width.polished if growth.width.enabled else 0
     moments = 0
     for m in standing(architecture):
@@ -125,7 +151,7 @@ def _fields(
     return (2 if held_out else 1) * sample + moments
 
 
-def _look(spec: Spec, architecture: Architecture, batch: int, examples: int) -> int:
+def _look(spec: Spec, architecture: Architecture, batch: int, examples: int, devices: int) -> int:
     """Numbers that a look at the curvature of a growing network needs, and the scores after it.
 
     What every map reads and yields and is told in both backward passes; its patches, of one map at
@@ -138,7 +164,7 @@ def _look(spec: Spec, architecture: Architecture, batch: int, examples: int) -> 
     of_maps = (math.ceil(m.positions / stride**2) * m.rows for m in maps if m.window)
     patches = max(of_maps, default=0)
     kept = sum(2 * (m.rows**2 + m.columns**2 + m.rows * m.columns) for m in maps)
-    return samples * (passes + patches) + kept
+    return math.ceil(samples / devices) * (passes + patches) + kept
 
 
 def _moments(optimizer: OptimizerSpec) -> int:

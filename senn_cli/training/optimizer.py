@@ -53,8 +53,9 @@ class Optimizer:
       dropout: share of the hidden units that a step leaves out.
       fixed_input_factor: whether KFAC may use the exact second moment of the inputs.
       tracking: how the curvature is tracked; None where it is not.
-      compute_dtype: precision of a DenseNet's convolutions in training; None for float32.
+      compute_dtype: precision of a network's maps in training; None for float32.
       precision: JAX's name for the precision of float32 products there; None for its default.
+      recompute: whether the way back of a step puts together anew what maps read.
     """
 
     transform: optax.GradientTransformation
@@ -68,6 +69,7 @@ class Optimizer:
     tracking: Tracking | None = None
     compute_dtype: Any = None
     precision: str | None = None
+    recompute: bool = False
 
     @property
     def in_step(self) -> bool:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from senn_cli.data.dataset import Dataset
+from senn_cli.data.dataset import Array, Dataset, Part
+from senn_cli.engine.gpu import expected_devices
 from senn_cli.nets.features import Architecture
 from senn_cli.nets.registry import kind_named
+from senn_cli.runs.environment import machine_memory
 from senn_cli.spec import Spec
 from senn_cli.training.footprint import Memory, memory
 from senn_cli.training.largest import largest
@@ -21,6 +24,7 @@ class Plan:
       full: the largest that the limits of `expansion` let it become, or `start` without limits.
       memory, full_memory: of these two.
       examples: of the training, validation and test part.
+      devices: how many the run goes over; the memory is that of each of them.
       batch: examples a step.
       steps_per_epoch: full batches in an epoch.
       steps, epochs: length of the run; None where it is given in minutes.
@@ -31,6 +35,7 @@ class Plan:
     full: Architecture
     memory: Memory
     full_memory: Memory
+    devices: int
     examples: tuple[int, int, int]
     batch: int
     steps_per_epoch: int
@@ -53,8 +58,11 @@ def make_plan(spec: Spec, dataset: Dataset) -> Plan:
     start = kind.start(spec, dataset.train.x.shape[1:], dataset.outputs, platform)
     rule = kind.capacity_rule(spec, platform)
 
+    devices = expected_devices(spec.device)
+    data = stored(dataset, devices, spec.device.limit((machine_memory() or math.inf) / devices))
+
     def needed(architecture: Architecture) -> Memory:
-        return memory(spec, architecture, batch, examples, stored(dataset))
+        return memory(spec, architecture, batch, examples, data, devices)
 
     full = largest(spec, start, rule, lambda found: needed(found).total)
     validation = dataset.validation
@@ -63,6 +71,7 @@ def make_plan(spec: Spec, dataset: Dataset) -> Plan:
         full=full,
         memory=needed(start),
         full_memory=needed(full),
+        devices=devices,
         examples=(examples, 0 if validation is None else len(validation), len(dataset.test)),
         batch=batch,
         steps_per_epoch=per_epoch,
@@ -72,8 +81,19 @@ def make_plan(spec: Spec, dataset: Dataset) -> Plan:
     )
 
 
-def stored(dataset: Dataset) -> int:
-    """Bytes of the parts that stay on the device."""
+def stored(dataset: Dataset, devices: int = 1, limit: float = math.inf) -> int:
+    """Bytes of the parts that stay on a device.
+
+    Args:
+      limit: of the inputs of a part, above which each of `devices` has its share.
+    """
     kept = [part for part in (dataset.train, dataset.validation) if part is not None]
-    # What is float64 on the host is float32 there.
-    return sum(a.size * min(a.itemsize, 4) for part in kept for a in (part.x, part.y))
+
+    def size(array: Array) -> int:
+        return array.size * min(array.itemsize, 4)  # what is float64 on the host is float32 there
+
+    def share(part: Part) -> int:
+        rows = math.ceil(len(part) / devices) if size(part.x) > limit else len(part)
+        return rows * size(part.x[:1])
+
+    return sum(share(part) + size(part.y) for part in kept)

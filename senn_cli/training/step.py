@@ -84,8 +84,9 @@ def take_one(
     factors = dropped(bare, units, optimizer.dropout, x.shape[0], key)
 
     def run(params: Parameters, shifts: Shifts) -> tuple[jax.Array, Signals]:
-        dtype, shifts = optimizer.compute_dtype, shifts._replace(factors=factors)
-        signals = apply(bare, params, x, units, shifts, compute_dtype=dtype)
+        dtype, again = optimizer.compute_dtype, optimizer.recompute
+        shifts = shifts._replace(factors=factors)
+        signals = apply(bare, params, x, units, shifts, compute_dtype=dtype, recompute=again)
         return signals.outputs, signals
 
     def mean_loss(params: Parameters) -> jax.Array:

@@ -9,10 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from senn_cli.curvature.observe import input_rows, observe
+from senn_cli.curvature.observe import input_factor, input_rows, observe
 from senn_cli.engine.objective import CLASSIFICATION, REGRESSION, Objective, loss_and_gradient
 from senn_cli.nets.features import standing, used_units
 from senn_cli.nets.leaves import joined, row_mask
+from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.nets.registry import apply
 from tests import densenets
 from tests.densenets import Look, Masks
@@ -242,3 +243,12 @@ def test_sampled_positions_give_the_moments_on_average(case: Any) -> None:
 
 def test_the_loss_is_the_mean(case: Any) -> None:
     assert float(look(case).loss) == pytest.approx(float(mean_loss(*case)))
+
+
+def test_a_moment_of_a_network_in_bfloat16_is_in_float32() -> None:
+    """Of 1 and 3 / 256 it is exact there; in bfloat16 the sum would end at 256."""
+    (m,) = MlpArchitecture(1, 2).maps
+    read = np.full((4096, 1), 3 / 256)
+    found = input_factor(m, jnp.asarray(read, jnp.bfloat16))
+    assert found.dtype == jnp.float32
+    np.testing.assert_array_equal(found, [[1, 3 / 256], [3 / 256, (3 / 256) ** 2]])

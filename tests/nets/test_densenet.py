@@ -315,3 +315,34 @@ def test_flax_makes_the_parameters_that_we_make() -> None:
     made = jax.eval_shape(net.init, jax.random.key(0), x, used_units(NET), Shifts({}))["params"]
     ours = initial_parameters(NET, 0)
     assert jax.tree.map(jnp.shape, dict(made)) == jax.tree.map(jnp.shape, ours)
+
+
+def test_what_convolutions_read_is_put_together_anew() -> None:
+    """The gradient is the same, and twice the layers keep twice the memory, not four times."""
+
+    def kept(layers: int, recompute: bool) -> int:
+        net = architecture((8, 8, 3), 4, [[(6, 6)] * layers])
+        params, used = initial_parameters(net, 0), used_units(net)
+
+        def loss(p: Any) -> jax.Array:
+            x = jnp.zeros((8, 8 * 8 * 3))
+            return jnp.sum(apply(net.shape(), p, x, used, recompute=recompute).outputs)
+
+        back = jax.eval_shape(lambda p: jax.vjp(loss, p)[1], params)
+        return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(back))
+
+    few, many = (kept(layers, True) for layers in (8, 16))
+    assert many / few == pytest.approx(2, abs=0.2)
+    assert kept(16, False) > 2.5 * many
+
+    case = Case(architecture((6, 6, 2), 3, [[(2, 4), (3, 3)]], bud=2))
+    shape, used = case.shape.shape(), case.masks.used(case.shape)
+    found, wanted = (
+        jax.grad(
+            lambda p, again=again: value(
+                case.weights, apply(shape, p, case.x, used, recompute=again).outputs
+            )
+        )(case.params)
+        for again in (True, False)
+    )
+    close(found, wanted, 1e-12)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -173,3 +174,22 @@ def test_joined_and_split_are_inverse(n_in: int, n_out: int, seed: int) -> None:
     weights = np.random.default_rng(seed).standard_normal((1 + n_in, n_out))
     np.testing.assert_array_equal(joined(m, split(m, jnp.asarray(weights))), weights)
     np.testing.assert_array_equal(split(m, jnp.asarray(weights))["bias"], weights[0])
+
+
+def test_bfloat16_within_its_precision() -> None:
+    """All but the last map; 8 bits of a number are kept, and the outputs are in float32."""
+    architecture, params = network((5, 7, 6, 3))
+    x = np.random.default_rng(1).standard_normal((9, 5))
+    single: Any = jax.tree.map(lambda p: jnp.asarray(p, jnp.float32), params)
+    used = used_units(architecture)
+    found = apply(
+        architecture.shape(), single, jnp.asarray(x, "f4"), used, compute_dtype=jnp.bfloat16
+    )
+    *hidden, outputs = forward(architecture, params, x)
+    for m, expected in zip(architecture.maps[:-1], hidden, strict=True):
+        assert found.preactivations[m.name].dtype == jnp.bfloat16
+        scale = np.abs(expected).max()
+        np.testing.assert_allclose(found.preactivations[m.name], expected, atol=0.02 * scale)
+    assert found.outputs.dtype == jnp.float32
+    difference = np.abs(np.asarray(found.outputs) - outputs).max()
+    assert 0 < difference < 0.03 * np.abs(outputs).max()

@@ -56,6 +56,8 @@ def test_the_length_of_the_run() -> None:
         (MLP, ("optimizer=sgd", "network.hidden=[]")),
         (MLP, ("optimizer.fixed_input_factor=false", "expansion.policy=none")),
         (MLP, ("optimizer.solver=cg", "network.capacity.initial=[3, 6]")),
+        (MLP, ("device.count=4",)),
+        (MLP, ("device={count: 3, data_memory: 2e-7}",)),
         (DENSE, ()),
         (DENSE, ("optimizer.momentum=0.9", "expansion.depth=false")),
         (DENSE, ("optimizer=adam",)),
@@ -71,7 +73,8 @@ def test_memory_is_that_of_the_real_arrays(base: str, overrides: tuple[str, ...]
     state = trainer.network.state
 
     def size(tree: Any) -> int:
-        return sum(leaf.nbytes for leaf in jax.tree.leaves(tree))
+        """On the first device, as on every other one."""
+        return sum(leaf.addressable_shards[0].data.nbytes for leaf in jax.tree.leaves(tree))
 
     # Counters of a few bytes are not counted.
     curvature = [a for a in jax.tree.leaves(state.curvature) if a.ndim > 1 and a.dtype != np.int32]
@@ -84,6 +87,7 @@ def test_memory_is_that_of_the_real_arrays(base: str, overrides: tuple[str, ...]
     assert found.memory.curvature == size((curvature, trainer.input_spectrum))
     parts = [trainer.train, trainer.validation]
     assert found.memory.data == size([(part.x, part.y) for part in parts if part is not None])
+    assert found.devices == len(trainer.network.widths.sharding.device_set)
 
 
 def test_full_capacity() -> None:
@@ -118,6 +122,34 @@ def test_activations_and_growth_by_hand() -> None:
     # Two samples of 40; 1 + 2 columns read, twice; 1 + 2 yielded; 2 told.
     assert found.memory.growth == 4 * 2 * 40 * (3 + 3 + 3 + 2)
     assert plan("expansion.policy=none").memory.growth == 0
+
+
+def test_a_device_of_several_has_its_share_of_batches_and_samples() -> None:
+    found = plan("network.hidden=[]", "network.activation=tanh", "device.count=4")
+    assert found.memory.activations == 4 * 8 * (2 + 2 * 2)  # of 30 examples 8, 8, 8 and 6
+    assert found.memory.growth == 4 * 2 * 10 * (3 + 3 + 3 + 2)
+    alone = plan("network.hidden=[]", "network.activation=tanh")
+    assert found.memory.parameters == alone.memory.parameters
+    assert found.memory.data == alone.memory.data
+
+
+def test_what_convolutions_compute_in_and_keep_by_hand() -> None:
+    """One of 64 positions, which reads 1 and 5 channels, yields 4 and 4; the head reads 4."""
+    base = DENSE.replace("[[4], [4]], bud: 4, capacity: {initial: 8}", "[[4, 4]]")
+    base += "expansion: none\n"
+    read, told = 64 * (1 + 5) + 4, 2 * (64 * (4 + 4) + 10)
+    assert plan(base=base).memory.activations == 4 * 10 * (read + told)
+    half = plan("network.compute=bfloat16", base=base)
+    assert half.memory.activations == 2 * 10 * (read + told)
+    again = plan("network.recompute=true", base=base)
+    assert again.memory.activations == 4 * 10 * (64 * 5 + told)
+
+
+def test_all_devices_are_those_that_can_be_expected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=3 --other")
+    assert plan("device={kind: cpu, count: all}").devices == 3
+    monkeypatch.delenv("XLA_FLAGS")
+    assert plan("device={kind: cpu, count: all}").devices == 1
 
 
 def test_the_device_decides_on_automatic_capacities() -> None:
