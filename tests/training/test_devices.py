@@ -112,7 +112,7 @@ HEAVY = {
     "uneven": (DIGITS, 3, ("optimizer={kind: adam, learning_rate: 1e-2}",)),
     "divided": (DIGITS, 4, ("device.data_memory=1e-6", "loss.class_weight=balanced")),
     "cg": (DIGITS, 2, ("optimizer.solver=cg", "training.epochs=2")),
-    "dropout": (DIGITS, 2, ("network.dropout=0.2", "expansion=none", "data.augment=[shift]")),
+    "dropout": (DIGITS, 2, ("network.dropout=0.2", "expansion=none", "data.augment=[flip]")),
     "dormant-two": (DORMANT, 2, ()),
     "dormant-four": (DORMANT, 4, ("device.data_memory=1e-6",)),
     "natural": (DORMANT, 2, ("optimizer={kind: natural_gradient}",)),
