@@ -12,11 +12,14 @@ from senn_cli.cli.inspection.columns import Column, lay_out
 from senn_cli.cli.inspection.screen import Line, Screen
 from senn_cli.cli.runs import columns, styles
 from senn_cli.report.comparison import (
+    CONFIDENCE,
     Setting,
     devices,
     differences,
     figure_of,
     figures,
+    paired,
+    pairs,
     summarised,
 )
 from senn_cli.report.curves import Curve, axis_of, curve, main_curve, places
@@ -42,6 +45,7 @@ def page(settings: Sequence[Setting], screen: Screen) -> list[Line]:
         *_differences(settings, screen),
         *_runs(settings, screen),
         *_figures(settings, screen),
+        *_pairs(settings, screen),
         *_curves(settings, screen),
     ]
 
@@ -156,6 +160,40 @@ def _figures(settings: Sequence[Setting], screen: Screen) -> list[Line]:
     if len(where) > 1:
         text += f" Seconds are of different devices: {'; '.join(where)}."
     return lines + [(line, "dim") for line, _ in _paragraph(text, screen)]
+
+
+def _pairs(settings: Sequence[Setting], screen: Screen) -> list[Line]:
+    """Differences from the first setting, or of a control from what it is made from."""
+    runs = [record for setting in settings for record in setting.finished]
+    names = _NAMES | {"hidden_neurons": f"hidden {unit_of(runs)}s"}
+    rows: list[list[str]] = []
+    for key in figures(runs):
+        head = names.get(key, key.replace("_", " "))
+        for setting, reference in pairs(settings):
+            found = paired(setting, reference, key)
+            if found.mean is None:
+                continue
+            numbers = [_signed(key, n) for n in (found.mean, found.low, found.high)]
+            rows.append([head, f"{setting.label} - {reference.label}", str(found.n), *numbers])
+            head = ""
+    if not rows:
+        return []
+    headings = ("figure", "", "pairs", "mean", "from", "to")
+    table = [
+        Column(heading, cells, right=index > 1, rank=int(index > 1))
+        for index, (heading, cells) in enumerate(
+            zip(headings, map(list, zip(*rows, strict=True)), strict=True)
+        )
+    ]
+    text = f"Pairs share their seed; from and to: the {CONFIDENCE:.0%} confidence interval of the "
+    text += "mean by Student's t, for at least two pairs."
+    lines = [*_title("Differences of pairs"), *lay_out(table, screen)]
+    return lines + [(line, "dim") for line, _ in _paragraph(text, screen)]
+
+
+def _signed(key: str, value: float | None) -> str:
+    text = _number(key, value)
+    return f"+{text}" if value is not None and value > 0 else text
 
 
 def _curves(settings: Sequence[Setting], screen: Screen) -> list[Line]:

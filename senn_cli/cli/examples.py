@@ -28,6 +28,14 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("senn resume runs/m --set training.epochs=80", "makes it longer"),
         ("senn resume runs/m --step 580 --branch runs/m2", "goes another way from there"),
     ),
+    "sweep": (
+        ("senn sweep mine.yaml --seeds 5", "five seeds of a spec"),
+        (
+            "senn sweep mine.yaml --set network.hidden=[4],[8] --control static",
+            "two values of an option, and fixed networks of those shapes",
+        ),
+        ("senn sweep sweep.yaml --dry-run", "the members of a sweep file, all checked"),
+    ),
     "transfer": (
         ("senn transfer --from runs/m other.yaml", "grows the network on another task"),
         (

@@ -1,6 +1,7 @@
 """Runs against each other: seeds of one setting together, figures with their spread over them.
 
-Runs have one setting if their specs differ in `seed` and `name` alone. A spec that lacks an option,
+Runs have one setting if their specs differ in `seed` and `name` alone, or if a sweep has made them
+for one: controls of different seeds differ in shape. A spec that lacks an option,
 as another version of senn resolved it, counts as if it had the default that the option has now.
 What specs have is compared as it is: a default that has changed is a difference. Figures are those
 of the runs that have finished; curves are those of all.
@@ -18,6 +19,7 @@ from senn_cli.errors import UsageError
 from senn_cli.report.curves import axis_of, curve, main_curve, places
 from senn_cli.report.options import flattened, present_defaults
 from senn_cli.report.record import Record
+from senn_cli.runs.sweeps import place_in_sweep
 
 FORMAT = 1
 """Version of the JSON document; a change of what a key means would raise it."""
@@ -30,17 +32,19 @@ Figure = Literal["accuracy", "mse"]
 
 @dataclass(frozen=True)
 class Setting:
-    """Runs whose specs differ in the seed and the name alone.
+    """Runs whose specs differ in the seed and the name alone, or that are one setting of a sweep.
 
     Attributes:
       label: a letter.
-      options: the spec without those two, by dotted names.
+      options: what their specs share without those two, by dotted names.
       records: its runs, by their seeds.
+      reference: the label of the setting that it is compared with in pairs; None for the first.
     """
 
     label: str
     options: dict[str, Any]
     records: tuple[Record, ...]
+    reference: str | None = None
 
     @property
     def finished(self) -> tuple[Record, ...]:
@@ -96,13 +100,27 @@ class Statistics:
 def settings(records: Iterable[Record]) -> tuple[Setting, ...]:
     """Groups runs by their settings, in the order of their first runs."""
     groups: dict[str, tuple[dict[str, Any], list[Record]]] = {}
+    origins: dict[str, str | None] = {}
     every = list(records)
     for record, options in zip(every, _options(every), strict=True):
-        key = _text(options)
-        groups.setdefault(key, (options, []))[1].append(record)
+        place = place_in_sweep(record.path)
+        folder = str(record.path.parent)
+        key = _text(options) if place is None else _text([folder, place.setting])
+        origins[key] = _text([folder, place.of]) if place is not None and place.of else None
+        known, found = groups.setdefault(key, (options, []))
+        found.append(record)
+        for option in [o for o in known if _text(known[o]) != _text(options.get(o))]:
+            del known[option]  # of a sweep's setting what its runs share
+    labels = {key: _letters(index) for index, key in enumerate(groups)}
+    first = next(iter(labels.values()), None)
     return tuple(
-        Setting(_letters(index), options, tuple(sorted(found, key=_by_seed)))
-        for index, (options, found) in enumerate(groups.values())
+        Setting(
+            labels[key],
+            options,
+            tuple(sorted(found, key=_by_seed)),
+            None if labels[key] == first else labels.get(origins[key] or "", first),
+        )
+        for key, (options, found) in groups.items()
     )
 
 
@@ -192,14 +210,66 @@ def summarised(setting: Setting, key: str) -> Statistics:
     return Statistics.of(one for one in values if one is not None)
 
 
+@dataclass(frozen=True)
+class Paired:
+    """Differences of a figure between two settings, run by run of the same seed.
+
+    Attributes:
+      reference: the label of what is subtracted.
+      n: pairs.
+      mean: of the differences; None without pairs.
+      low, high: the ends of its confidence interval by Student's t; None for fewer than two pairs.
+    """
+
+    reference: str
+    n: int
+    mean: float | None
+    low: float | None
+    high: float | None
+
+
+CONFIDENCE = 0.95
+"""Of the intervals of paired differences."""
+
+
+def paired(setting: Setting, reference: Setting, key: str) -> Paired:
+    """How much a figure is above another setting's, over the seeds that both have once.
+
+    Pairs share what chance their seeds decide, such as the split, so that less of it is in their
+    differences than in the settings' own spread.
+    """
+    ours, theirs = (_by_seeds(each, key) for each in (setting, reference))
+    gaps = [value - theirs[seed] for seed, value in ours.items() if seed in theirs]
+    found = Statistics.of(gaps)
+    if found.mean is None or found.deviation is None:
+        return Paired(reference.label, found.n, found.mean, None, None)
+    from scipy.special import stdtrit
+
+    quantile = float(stdtrit(found.n - 1, (1 + CONFIDENCE) / 2))
+    half = quantile * found.deviation / math.sqrt(found.n)
+    return Paired(reference.label, found.n, found.mean, found.mean - half, found.mean + half)
+
+
+def _by_seeds(setting: Setting, key: str) -> dict[Any, float]:
+    known = ((r.spec.get("seed"), value(r, key)) for r in setting.finished)
+    return {seed: v for seed, v in known if v is not None and seed not in setting.repeated}
+
+
+def pairs(found: Sequence[Setting]) -> list[tuple[Setting, Setting]]:
+    """The settings that are compared in pairs, each with its reference."""
+    by_label = {setting.label: setting for setting in found}
+    return [(s, by_label[s.reference]) for s in found if s.reference is not None]
+
+
 def document(found: Sequence[Setting]) -> dict[str, Any]:
     """What `senn compare --json` prints.
 
     Keys: `format`; `figure` (`accuracy`, `mse` or null); `settings`, each with `label`, `runs`
     (`path`, `name`, `seed`, `status`, `hidden`, and `figures` by name, null unless finished) and
     `figures`, by name `n`, `mean`, `sd`, `min`, `max`; `differences`, by option the values by
-    label, without those that lack the option; `repeated_seeds` by label; `devices`; and `curves`,
-    null or `figure`, `axis`, `places`, and `settings`, by label the attributes of `Curve`.
+    label, without those that lack the option; `repeated_seeds` by label; `paired`, by label and
+    name the attributes of `Paired`; `devices`; and `curves`, null or `figure`, `axis`, `places`,
+    and `settings`, by label the attributes of `Curve`.
     """
     records = [record for setting in found for record in setting.records]
     names, figure = figures(records), figure_of(records)
@@ -221,6 +291,10 @@ def document(found: Sequence[Setting]) -> dict[str, Any]:
         ],
         "differences": differences(found),
         "repeated_seeds": {s.label: list(s.repeated) for s in found if s.repeated},
+        "paired": {
+            one.label: {name: asdict(paired(one, other, name)) for name in names}
+            for one, other in pairs(found)
+        },
         "devices": devices(records),
         "curves": curves,
     }

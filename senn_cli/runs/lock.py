@@ -105,7 +105,7 @@ class RunLock:
         self._file = os.open(LOCK, flags, 0o666, dir_fd=self._folder)
         if not stat.S_ISREG(os.fstat(self._file).st_mode):
             raise OSError("it is not a regular file")
-        locked = _flock(self._file)
+        locked = lock_file(self._file)
         content = os.pread(self._file, _MOST_BYTES, 0)
         holder = Holder.from_json(content)
         if locked is False:
@@ -173,7 +173,7 @@ class RunLock:
         return UsageError(f"{run} is in use by {holder}.", hint=hint)
 
 
-def _flock(descriptor: int) -> bool | None:
+def lock_file(descriptor: int) -> bool | None:
     """Locks a file without waiting; False if another has it locked, None if nothing can."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

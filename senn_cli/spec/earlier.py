@@ -68,7 +68,7 @@ def gives_way(root: Node, one: Found, *, resolved: bool) -> bool:
 
 
 def _overridden(root: Node, path: tuple[str | int, ...]) -> bool:
-    return locate(root, path)[0].startswith("--set ")
+    return locate(root, path)[1] is None  # what a file says has a line
 
 
 def dropped(root: Node, paths: Iterable[tuple[str | int, ...]]) -> Node:

@@ -16,7 +16,7 @@ from senn_cli.spec.earlier import dropped, gives_way, is_old, is_resolved, witho
 from senn_cli.spec.errors import Fault, InvalidSpecError, explain
 from senn_cli.spec.found import Found
 from senn_cli.spec.nodes import Node, YamlFault, locate, plain
-from senn_cli.spec.overrides import apply_overrides
+from senn_cli.spec.overrides import Override, apply_overrides
 from senn_cli.spec.paths import BASE_DIRECTORY
 from senn_cli.spec.prune import without
 from senn_cli.spec.spec import Spec, in_name
@@ -30,14 +30,14 @@ _MOST_FAULTS = 100
 
 def load_spec(
     path: str | os.PathLike[str],
-    overrides: Sequence[str] = (),
+    overrides: Sequence[str | Override] = (),
     also: Callable[[Spec], Iterable[Found]] = lambda spec: (),
 ) -> Spec:
     """Reads a spec file.
 
     Args:
       path: the file; its name stands in messages as it is given here.
-      overrides: texts of the form `path=value`, as given to `--set`.
+      overrides: texts of the form `path=value`, as given to `--set`, or what they were read as.
       also: finds more faults in a spec that has none in itself.
 
     Returns:
@@ -60,7 +60,7 @@ def parse_spec(
     text: str,
     filename: str = "spec.yaml",
     base_dir: str | os.PathLike[str] | None = None,
-    overrides: Sequence[str] = (),
+    overrides: Sequence[str | Override] = (),
     also: Callable[[Spec], Iterable[Found]] = lambda spec: (),
 ) -> Spec:
     """Reads a spec from a text.
@@ -106,7 +106,7 @@ def _document(text: str, filename: str) -> tuple[Node, list[YamlFault], str]:
 def from_values(
     value: Mapping[str, Any],
     base_dir: str | os.PathLike[str] | None = None,
-    overrides: Sequence[str] = (),
+    overrides: Sequence[str | Override] = (),
 ) -> Spec:
     """The spec that a mapping of Python values describes; see `parse_spec`.
 
@@ -122,7 +122,7 @@ def _checked(
     found: list[YamlFault],
     filename: str,
     base_dir: str | os.PathLike[str] | None,
-    overrides: Sequence[str],
+    overrides: Sequence[str | Override],
     also: Callable[[Spec], Iterable[Found]] = lambda spec: (),
     *,
     old: bool = False,
@@ -162,7 +162,7 @@ def _checked(
         faults = [Fault(*locate(root, one.path), one.path, one.message) for one in more]
     if faults or spec is None:
         rest = Fault(printable(filename), None, (), f"and {untold:,} more faults")
-        raise InvalidSpecError([*_ordered(faults), *([rest] if untold else [])])
+        raise InvalidSpecError([*ordered(faults), *([rest] if untold else [])])
     return spec
 
 
@@ -231,7 +231,8 @@ def _validate(
     return None, list(dict.fromkeys(found)), len(every) - len(errors)
 
 
-def _ordered(faults: list[Fault]) -> list[Fault]:
+def ordered(faults: Iterable[Fault]) -> list[Fault]:
+    """Each fault once, by their lines; those of overrides come last."""
     # By line, then overrides; the sort is stable, so one line's faults keep their order.
     unique = list(dict.fromkeys(faults))
     return sorted(unique, key=lambda fault: (fault.line is None, fault.line or 0))

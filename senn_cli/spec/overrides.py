@@ -63,7 +63,9 @@ def parse_override(text: str) -> tuple[Override | None, list[YamlFault]]:
     return Override(path, replace(node, origin=origin, line=None)), []
 
 
-def apply_overrides(root: Node, texts: Iterable[str]) -> tuple[Node, list[YamlFault]]:
+def apply_overrides(
+    root: Node, overrides: Iterable[str | Override]
+) -> tuple[Node, list[YamlFault]]:
     """Sets values in a spec that was read, in the order given; later ones win.
 
     A length or duration has one unit, so an override of one unit (`training.steps`) takes the
@@ -71,15 +73,17 @@ def apply_overrides(root: Node, texts: Iterable[str]) -> tuple[Node, list[YamlFa
 
     Args:
       root: the spec.
-      texts: overrides as `path=value`.
+      overrides: texts as `path=value`, and those that were read elsewhere.
 
     Returns:
       the changed spec, and the faults of overrides that could not be read or placed.
     """
     faults: list[YamlFault] = []
-    for text in texts:
-        override, found = parse_override(text)
-        faults += found
+    for given in overrides:
+        override = given if isinstance(given, Override) else None
+        if isinstance(given, str):
+            override, found = parse_override(given)
+            faults += found
         if override is None:
             continue
         try:

@@ -251,3 +251,33 @@ def test_the_size_of_densenets_is_in_channels(tmp_path: Path) -> None:
         (path / "spec.yaml").write_text(spec.replace("kind: mlp", "kind: densenet"))
     text = shown(*runs)
     assert "hidden channels" in text and "neuron" not in text
+
+
+def test_pairs_of_one_seed(tmp_path: Path) -> None:
+    for seed, (first, second) in enumerate([(0.5, 0.75), (0.25, 0.75), (0.5, 0.5), (0.9, 0.0)]):
+        made(tmp_path / f"a{seed}", seed, first)
+        made(tmp_path / f"b{seed + (seed == 3)}", seed + (seed == 3), second, threshold=0.25)
+    rows = [line.split() for line in shown(tmp_path).splitlines()]
+    # Gaps of 0.25, 0.5 and 0: mean 0.25, deviation 0.25, and t of two degrees of freedom, 4.303.
+    half = 4.302653 * 0.25 / 3**0.5
+    low, high = f"{0.25 - half:.2%}", f"+{0.25 + half:.2%}"
+    assert ["test", "accuracy", "B", "-", "A", "3", "+25.00%", low, high] in rows
+    paired = json.loads(shown(tmp_path, "--json"))["paired"]["B"]["test_accuracy"]
+    assert (paired["reference"], paired["n"]) == ("A", 3)
+    assert paired["high"] == pytest.approx(0.25 + half, rel=1e-6)
+
+
+def test_settings_of_a_sweep_are_those_that_it_names(tmp_path: Path) -> None:
+    made_of = [("x0", "x", None), ("x1", "x", None), ("s0", "static", "x0"), ("s1", "static", "x1")]
+    for index, (name, _, _) in enumerate(made_of):
+        made(tmp_path / name, index % 2, 0.5, threshold=1 / (1 + index))
+    members = [{"name": n, "setting": s, "of": of} for n, s, of in made_of]
+    (tmp_path / "sweep.json").write_text(json.dumps({"format": 1, "members": members}))
+    found = json.loads(shown(tmp_path, "--json"))
+    assert [len(setting["runs"]) for setting in found["settings"]] == [2, 2]
+    # What the runs of one setting do not share is none of its options.
+    assert "expansion.threshold" not in found["differences"]
+    assert next(iter(found["paired"].values()))["test_accuracy"]["n"] == 2
+    (tmp_path / "sweep.json").write_text("{}")
+    code, text = fault(tmp_path)
+    assert (code, "sweep.json is damaged" in text) == (2, True)  # no run is left to compare

@@ -160,7 +160,8 @@ def test_hidden_widths_of_a_run_that_goes_on() -> None:
 def test_the_document() -> None:
     found = document(settings([run(1, 1.0), run(0, 0.5), run(0, status="interrupted", x=1)]))
     assert list(found) == [
-        "format", "figure", "settings", "differences", "repeated_seeds", "devices", "curves",
+        "format", "figure", "settings", "differences", "repeated_seeds", "paired", "devices",
+        "curves",
     ]  # fmt: skip
     first, second = found["settings"]
     assert [entry["seed"] for entry in first["runs"]] == [0, 1]

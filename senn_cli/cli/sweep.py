@@ -1,0 +1,135 @@
+"""`senn sweep`: many runs that belong together, and what came of them."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from senn_cli.cli.place import RunsRootOption
+from senn_cli.errors import RunError, SennError
+from senn_cli.words import plural
+
+if TYPE_CHECKING:
+    from senn_cli.sweep.folder import Folder
+    from senn_cli.sweep.plan import Member
+
+
+def sweep(
+    path: Annotated[
+        str,
+        typer.Argument(metavar="SWEEP", help="A sweep file, or a spec that options are varied in."),
+    ],
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE,...",
+            help="A value in all members, or several to try, such as "
+            "expansion.threshold=1e-2,1e-3. Can be repeated: every value with every other.",
+        ),
+    ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option("--seeds", metavar="N", help="How many seeds, or which: `5` or `0,3,7`."),
+    ] = None,
+    controls: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--control",
+            metavar="NAME",
+            help="Make this control of every member that grows: static, static_same_compute, "
+            "random_growth, width_only or depth_only. Can be repeated.",
+        ),
+    ] = None,
+    directory: Annotated[
+        Path | None,
+        typer.Option(
+            "--dir", metavar="DIR", help="The sweep's folder; by default its name in the runs root."
+        ),
+    ] = None,
+    runs_root: RunsRootOption = Path("runs"),
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs",
+            "-j",
+            metavar="N",
+            min=1,
+            help="Members at a time; by default one a GPU, or one for every two cores.",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check all members and list them; train none.")
+    ] = False,
+) -> None:
+    """Train many runs: grids, lists, draws and seeds of a spec, and controls of what has grown.
+
+    Members are ordinary runs in one folder. A sweep that was stopped or killed goes on by the same
+    command, with the same result; a member that fails is told at once and stops no other. At the
+    end stand a table, a report of all runs and a picture.
+
+    The exit code is 1 if a member has failed.
+    """
+    from senn_cli.sweep.begin import planned, run_here
+    from senn_cli.sweep.read import read_sweep
+
+    found = read_sweep(path, overrides or (), seeds, controls or ())
+    if dry_run:
+        _list(planned(found))
+        return
+    place = directory or runs_root / found.name
+    folder, tally = run_here(found, place, jobs, _say)
+    if tally.stopped is not None:
+        typer.echo(f"The sweep goes on by the same command; its folder is {folder.path}", err=True)
+        raise typer.Exit(tally.stopped)
+    _finish(folder)
+    if tally.failed:
+        names = ", ".join(member.name for member in tally.failed)
+        raise RunError(
+            f"{plural(len(tally.failed), 'member')} of the sweep failed: {names}",
+            hint=f"Their logs are in {folder.path / 'logs'}; the same command tries them again.",
+        )
+
+
+def _list(members: Sequence[Member]) -> None:
+    """A line a member."""
+    for member in members:
+        typer.echo(member.name + (f"  from {member.of}" if member.of else ""))
+
+
+def _say(text: str) -> None:
+    from senn_cli.report.words import printable_lines
+
+    stamp = datetime.datetime.now().strftime("%Y-%m-%d %H:%M:%S")
+    sys.stderr.write(f"{stamp} {printable_lines(text)}\n")
+    sys.stderr.flush()
+
+
+def _finish(folder: Folder) -> None:
+    """The table, the report and the picture of what has been trained."""
+    from senn_cli.cli.comparing import page
+    from senn_cli.cli.inspection.screen import Screen, write
+    from senn_cli.cli.report import write_page
+    from senn_cli.report.comparison import settings
+    from senn_cli.report.listing import find_runs
+    from senn_cli.report.page.assemble import page as html
+    from senn_cli.report.record import read_record
+
+    records = []
+    for run in find_runs(folder.path):
+        try:
+            records.append(read_record(run))
+        except SennError as error:
+            _say(f"left out: {error.message}")
+    if not records:
+        return
+    screen = Screen.of(sys.stdout)
+    write(page(settings(records), screen), screen)
+    report = folder.path / "report.html"
+    write_page(report, html(records, datetime.datetime.now().astimezone()))
+    typer.echo(str(report))

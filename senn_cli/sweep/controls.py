@@ -1,0 +1,87 @@
+"""Controls: what a run that has grown is compared with, made from the run itself.
+
+| control | what it is |
+|---|---|
+| `static` | a network of the final shape from the start, as many steps |
+| `static_same_compute` | the same for as many steps as cost what the growing run's steps did |
+| `random_growth` | the same times and sites, random weights, as many units at most |
+| `width_only` | growth by units alone, up to the parameters that the run ended with |
+| `depth_only` | growth by layers alone, likewise |
+
+Seed, data, optimizer and all else are the run's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from senn_cli.errors import UsageError
+from senn_cli.nets.registry import kind_of
+from senn_cli.report.flops import forward, training
+from senn_cli.report.record import Record, read_record
+from senn_cli.spec import load_spec
+from senn_cli.sweep.folder import Folder
+from senn_cli.sweep.plan import Member, drawn
+
+
+def made(folder: Folder, member: Member, origin: Member) -> Member:
+    """A control with its spec.
+
+    Args:
+      folder: of the sweep.
+      member: the control.
+      origin: the run that it is made from, which has finished.
+
+    Raises:
+      SpecError, RunError, UsageError: it cannot be made from that run.
+    """
+    assert member.control is not None
+    record = read_record(folder.run(origin))
+    changes = {"name": member.setting} | _changes(member.control, record)
+    overrides = [drawn(option, value, "the control") for option, value in changes.items()]
+    return replace(member, spec=load_spec(folder.spec(origin), overrides))
+
+
+def _changes(control: str, record: Record) -> dict[str, Any]:
+    summary = record.summary or {}
+    match control:
+        case "static":
+            return _static(record)
+        case "static_same_compute":
+            length = {"training.steps": _same_compute(record)}
+            units = ("epochs", "minutes")
+            gone = {f"training.{u}": None for u in units if u in record.spec["training"]}
+            return _static(record) | gone | length
+        case "random_growth":
+            hidden = sum(summary["hidden"])
+            return {"expansion.policy": "random"} | {"expansion.max_hidden": hidden or None}
+        case "width_only":
+            limit = {"expansion.max_parameters": summary["parameters"]}
+            return {"expansion.depth.enabled": False} | limit
+        case _:
+            limit = {"expansion.max_parameters": summary["parameters"]}
+            return {"expansion.width.enabled": False} | limit
+
+
+def _static(record: Record) -> dict[str, Any]:
+    architecture = record.architecture
+    if architecture is None:
+        raise UsageError(
+            f"{record.path} has no checkpoint that tells its final shape",
+            hint="The sweep's specs should keep one: see checkpoints.",
+        )
+    shape = kind_of(architecture).section(architecture)
+    capacity = {} if record.kind != "mlp" else {"network.capacity.initial": None}
+    return (
+        {"expansion.policy": "none"}
+        | {f"network.{key}": value for key, value in shape.items()}
+        | capacity
+    )
+
+
+def _same_compute(record: Record) -> int:
+    """Steps of the final network that cost what the run's steps did."""
+    spent, architecture = training(record), record.architecture
+    assert spent is not None and architecture is not None
+    return max(1, round(spent / (3 * forward(architecture))))
