@@ -5,18 +5,26 @@ from __future__ import annotations
 import datetime
 import sys
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from senn_cli.cli.follow import write
 from senn_cli.cli.place import RunsRootOption
-from senn_cli.errors import RunError, SennError
+from senn_cli.errors import RunError, SennError, UsageError
 from senn_cli.words import plural
 
 if TYPE_CHECKING:
+    from senn_cli.report.record import Record
     from senn_cli.sweep.folder import Folder
     from senn_cli.sweep.plan import Member
+
+
+class _Launcher(StrEnum):
+    LOCAL = "local"
+    SLURM = "slurm"
 
 
 def sweep(
@@ -63,8 +71,44 @@ def sweep(
             help="Members at a time; by default one a GPU, or one for every two cores.",
         ),
     ] = None,
+    launcher: Annotated[
+        _Launcher,
+        typer.Option(
+            "--launcher",
+            help="`local`: processes of this machine; `slurm`: an array of jobs, handed in by "
+            "sbatch; the same command later hands in the rest, and at the end shows the result.",
+        ),
+    ] = _Launcher.LOCAL,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            "--time",
+            metavar="LIMIT",
+            help="Of Slurm: a member's limit, such as 4:00:00; one that comes to it goes on later.",
+        ),
+    ] = None,
+    gpus: Annotated[
+        int, typer.Option("--gpus", metavar="N", min=0, help="Of Slurm: GPUs of a member.")
+    ] = 0,
+    cores: Annotated[
+        int | None,
+        typer.Option("--cores", metavar="N", min=1, help="Of Slurm: CPU cores of a member."),
+    ] = None,
+    sbatch: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--sbatch",
+            metavar="OPTION",
+            help="Of Slurm: one more option of sbatch, such as --sbatch=--partition=long. "
+            "Can be repeated.",
+        ),
+    ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check all members and list them; train none.")
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Check all members and list them, or for Slurm print the script; train none.",
+        ),
     ] = False,
 ) -> None:
     """Train many runs: grids, lists, draws and seeds of a spec, and controls of what has grown.
@@ -75,14 +119,28 @@ def sweep(
 
     The exit code is 1 if a member has failed.
     """
-    from senn_cli.sweep.begin import planned, run_here
+    from senn_cli.sweep.begin import hand_over, planned, run_here
     from senn_cli.sweep.read import read_sweep
+    from senn_cli.sweep.slurm import Resources, shown
 
     found = read_sweep(path, overrides or (), seeds, controls or ())
+    place = directory or runs_root / found.name
+    asked = Resources(gpus, cores, time, jobs, tuple(sbatch or ()))
+    if launcher == _Launcher.LOCAL and asked != Resources(at_once=jobs):
+        raise UsageError("--time, --gpus, --cores and --sbatch are for --launcher slurm")
+    if dry_run and launcher == _Launcher.SLURM:
+        write(shown(place, [m for m in planned(found) if m.spec], asked).encode("utf-8"))
+        return
     if dry_run:
         _list(planned(found))
         return
-    place = directory or runs_root / found.name
+    if launcher == _Launcher.SLURM:
+        folder, number = hand_over(found, place, asked, _say)
+        if number is None:
+            _finish(folder)
+        else:
+            typer.echo(number)
+        return
     folder, tally = run_here(found, place, jobs, _say)
     if tally.stopped is not None:
         typer.echo(f"The sweep goes on by the same command; its folder is {folder.path}", err=True)
@@ -113,7 +171,7 @@ def _say(text: str) -> None:
 def _finish(folder: Folder) -> None:
     """The table, the report and the picture of what has been trained."""
     from senn_cli.cli.comparing import page
-    from senn_cli.cli.inspection.screen import Screen, write
+    from senn_cli.cli.inspection import screen as screens
     from senn_cli.cli.report import write_page
     from senn_cli.report.comparison import settings
     from senn_cli.report.listing import find_runs
@@ -128,8 +186,24 @@ def _finish(folder: Folder) -> None:
             _say(f"left out: {error.message}")
     if not records:
         return
-    screen = Screen.of(sys.stdout)
-    write(page(settings(records), screen), screen)
+    screen = screens.Screen.of(sys.stdout)
+    screens.write(page(settings(records), screen), screen)
     report = folder.path / "report.html"
     write_page(report, html(records, datetime.datetime.now().astimezone()))
     typer.echo(str(report))
+    _picture(folder, records)
+
+
+def _picture(folder: Folder, records: Sequence[Record]) -> None:
+    """The picture, where matplotlib is installed and something can be drawn."""
+    from senn_cli.report.plots import style
+    from senn_cli.report.plots.kinds import draw
+
+    path = folder.path / "cost.svg"
+    try:
+        with style.styled():
+            style.save(draw("cost", records), path)
+    except SennError as error:
+        _say(f"no picture: {error.message}. {error.hint or ''}".rstrip())
+        return
+    typer.echo(str(path))

@@ -13,6 +13,7 @@ from senn_cli.sweep.local import Tally, outcome, run_members
 from senn_cli.sweep.plan import Member, members, require_paths
 from senn_cli.sweep.read import Sweep
 from senn_cli.sweep.slots import Slot, slots
+from senn_cli.sweep.slurm import Resources, hand_in, ready
 from senn_cli.sweep.work import Listed
 
 
@@ -50,6 +51,28 @@ def run_here(
     return folder, with_members(folder, kept, slots_of(kept, jobs), say)
 
 
+def hand_over(
+    sweep: Sweep, path: Path, wanted: Resources, say: Callable[[str], None]
+) -> tuple[Folder, str | None]:
+    """Hands what is unfinished of a sweep over to Slurm.
+
+    Returns:
+      the folder, and the number of the job; None where nothing is left to do.
+
+    Raises:
+      SpecError, UsageError, RunError: as for `run_here` and `slurm.hand_in`.
+    """
+    known = planned(sweep)
+    folder, kept = opened(path, sweep.described.model_dump(mode="json"), known)
+    with RunLock(folder.path):
+        found = ready(_listed(folder, kept, say))
+        return folder, hand_in(folder, found, wanted) if found else None
+
+
+def _listed(folder: Folder, kept: Sequence[Member], say: Callable[[str], None]) -> Listed:
+    return Listed(folder, kept, lambda each, of: controls.made(folder, each, of), say)
+
+
 def slots_of(known: Sequence[Member], jobs: int | None) -> tuple[Slot, ...]:
     """The parts of this machine for these members."""
     return slots((member.spec for member in known if member.spec is not None), jobs)
@@ -60,7 +83,7 @@ def with_members(
 ) -> Tally:
     """Runs members in a folder that nobody else works on."""
     with RunLock(folder.path):
-        work = Listed(folder, kept, lambda each, of: controls.made(folder, each, of), say)
+        work = _listed(folder, kept, say)
         tally = run_members(folder, work, parts, say, lambda member: _told(folder, member))
         tally.failed.extend(work.lost)
     return tally

@@ -46,7 +46,9 @@ def test_a_sweep_with_a_control(tmp_path: Path) -> None:
     result = run(tmp_path / "small.yaml", *options)
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith("2 settings, 2 runs\nA  small: 1 run, seed 0\nB  static")
-    assert result.stdout.splitlines()[-1] == str(folder / "report.html")
+    named = [str(folder / name) for name in ("report.html", "cost.svg")]
+    assert result.stdout.splitlines()[-2:] == named
+    assert all(Path(name).stat().st_size > 1000 for name in named)
     grown, static = (
         json.loads((folder / name / "summary.json").read_text())
         for name in ("000-small-seed-0", "001-static-seed-0")

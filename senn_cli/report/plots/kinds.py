@@ -63,6 +63,11 @@ KINDS: dict[str, Kind] = {
         many=True,
         baseline=True,
     ),
+    "cost": Kind(
+        "The result over parameters, seconds and operations, of every setting.",
+        many=True,
+        width=DOUBLE,
+    ),
 }
 """All kinds of plot, in the order of `senn plot --list`."""
 
