@@ -16,6 +16,7 @@ from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.data.registry import load
 from senn_cli.engine.arrays import on_device
 from senn_cli.engine.device import choose_device
+from senn_cli.engine.mesh import placement
 from senn_cli.engine.programs import Ledger
 from senn_cli.errors import DivergedError, InterruptedRun, UsageError
 from senn_cli.nets.features import Architecture
@@ -140,6 +141,8 @@ def begin(spec: Spec, heard: Observer) -> tuple[str, Ledger, Dataset]:
     """
     heard.phase("device")
     device = choose_device(spec.device.kind, spec.gpu_memory, spec.deterministic)
+    if (count := placement(spec.device).count) > 1:
+        device = f"{count} devices, {device}"
     ledger = Ledger(announce=heard.phase)
     heard.phase("data")
     return device, ledger, load(spec)

@@ -137,6 +137,17 @@ def test_what_was_compiled_for_one_device_is_not_taken_for_two() -> None:
         assert len(found.addressable_shards) == place.count
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_donated_arrays_take_no_second_place(count: int) -> None:
+    place = over(count)
+    program = Program("twice", lambda state: 2 * state, Ledger(), donate=(0,))
+    state = place.replicated(np.ones(100, np.float32))
+    np.testing.assert_array_equal(program(state), np.full(100, 2.0))
+    assert state.is_deleted()
+    (executable,) = program._executables.values()
+    assert executable.memory_analysis().alias_size_in_bytes == 400
+
+
 def test_what_is_compiled_ahead_for_several_devices_is_what_is_called() -> None:
     place, ledger = over(2), Ledger()
     program = Program("moments", moments, ledger)
