@@ -10,14 +10,19 @@ from senn_cli.growth.compiled import Compiled
 from senn_cli.growth.fields import Fields
 from senn_cli.growth.policies.dormant import DormantGrowth
 from senn_cli.growth.policies.dynamic_node_creation import Bounds, DynamicNodeCreation
+from senn_cli.growth.policies.firefly import Firefly
 from senn_cli.growth.policies.given import Places, Resting
+from senn_cli.growth.policies.gradmax import GradMax
 from senn_cli.growth.policies.net2net import Net2Net
 from senn_cli.growth.policies.none import NoGrowth
 from senn_cli.growth.policies.search import SearchGrowth
 from senn_cli.growth.policies.splitting import Splitting
+from senn_cli.growth.policies.tiny import Tiny
 from senn_cli.growth.policy import Policy
 from senn_cli.growth.settings import Limits, limits_of, settings_of
+from senn_cli.growth.sight import Sights
 from senn_cli.spec import Spec
+from senn_cli.spec.aimed import Aimed, AimedSpec, GradMaxSpec, TinySpec
 from senn_cli.spec.expansion import SearchSpec
 from senn_cli.spec.given import Given, GivenSpec, Net2NetSpec, SplittingSpec
 
@@ -40,6 +45,8 @@ def make_policy(
     growth = spec.growth
     if growth is None:
         return NoGrowth()
+    if isinstance(growth, AimedSpec):
+        return _aimed(growth, limits_of(spec), objective, metric, ledger)
     if isinstance(growth, GivenSpec):
         return _given(growth, limits_of(spec), objective, ledger)
     settings = settings_of(spec)
@@ -62,3 +69,23 @@ def _given(growth: Given, limits: Limits, objective: Objective, ledger: Ledger) 
         return Splitting(places, resting, growth.step, objective, ledger)
     bounds = Bounds(growth.mean_error, growth.max_error)
     return DynamicNodeCreation(places, resting, growth.scale, bounds, objective, ledger)
+
+
+def _aimed(
+    growth: Aimed, limits: Limits, objective: Objective, metric: Metric, ledger: Ledger
+) -> Policy:
+    """A policy at given times that aims new units by the loss's gradient."""
+    places, sights = Places(limits, growth.width.layers), Sights(ledger, objective, metric)
+    if isinstance(growth, GradMaxSpec):
+        return GradMax(places, growth.samples, growth.outgoing, sights)
+    if isinstance(growth, TinySpec):
+        return Tiny(places, growth.samples, growth.least, sights, objective, ledger)
+    return Firefly(
+        places,
+        growth.samples,
+        fresh=growth.candidates,
+        steps=growth.steps,
+        size=growth.size,
+        objective=objective,
+        ledger=ledger,
+    )

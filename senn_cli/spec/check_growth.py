@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from senn_cli.spec.activation import SLOPES
+from senn_cli.spec.aimed import AimedSpec
+from senn_cli.spec.describe import alternatives
 from senn_cli.spec.expansion import SearchSpec
 from senn_cli.spec.found import Found
 from senn_cli.spec.given import GivenSpec
@@ -127,6 +130,15 @@ def served(spec: Spec) -> Iterator[Found]:
             ("expansion", "policy"),
             f"{expansion.policy} needs an activation with a second derivative, which "
             f"network.activation {activation} lacks; take another policy, or for example tanh",
+            ("network.activation",),
+        )
+    linear = isinstance(expansion, AimedSpec) and expansion.smooth
+    if linear and activation is not None and activation not in SLOPES:
+        yield Found(
+            ("expansion", "policy"),
+            f"{expansion.policy} does not serve {activation}, as it takes new neurons for linear "
+            f"at 0: take another policy, or one of {alternatives(sorted(SLOPES))} for "
+            "network.activation",
             ("network.activation",),
         )
     known = len(spec.network.hidden)

@@ -1,8 +1,8 @@
 """The `expansion` section: when, where and by what the network grows.
 
 It is a union by `policy` and `proposals`: a fixed architecture, proposals that are searched for,
-standing ones, and the policies of `given.py`. An option of another member is refused, with the
-choice that it belongs to.
+standing ones, and the policies of `given.py` and `aimed.py`. An option of another member is
+refused, with the choice that it belongs to.
 """
 
 from types import MappingProxyType
@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Discriminator, Field, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from senn_cli.spec.aimed import Aimed, FireflySpec, GradMaxSpec, TinySpec
 from senn_cli.spec.base import AlsoAccepts, Count, Model, NotNegative, Positive, fault
 from senn_cli.spec.describe import alternatives, describe
 from senn_cli.spec.duration import Duration, DurationField
@@ -177,7 +178,7 @@ class StandingSpec(_Scored):
 ScoredSpec = SearchSpec | StandingSpec
 """One that decides by the expansion score, or is a control of it."""
 
-GrowingSpec = ScoredSpec | Given
+GrowingSpec = ScoredSpec | Given | Aimed
 """One under which something may change."""
 
 ExpansionSpec = FixedSpec | GrowingSpec
@@ -219,7 +220,10 @@ ExpansionField = Annotated[
     | Annotated[StandingSpec, Tag("dormant")]
     | Annotated[DynamicNodeCreationSpec, Tag("dynamic_node_creation")]
     | Annotated[Net2NetSpec, Tag("net2net")]
-    | Annotated[SplittingSpec, Tag("splitting")],
+    | Annotated[SplittingSpec, Tag("splitting")]
+    | Annotated[GradMaxSpec, Tag("gradmax")]
+    | Annotated[TinySpec, Tag("tiny")]
+    | Annotated[FireflySpec, Tag("firefly")],
     Discriminator(member),
     BeforeValidator(_from_text),
     _AnyOf(),

@@ -167,6 +167,9 @@ GIVEN = MappingProxyType(
         "dynamic_node_creation": "a neuron of small random weights when the loss no longer falls",
         "net2net": "copies of neurons, and layers at the identity, at given times",
         "splitting": "neurons split in two, where that lowers a loss that no longer falls",
+        "gradmax": "neurons of the largest gradient",
+        "tiny": "neurons for what a layer cannot express",
+        "firefly": "the best of split and fresh neurons",
     }
 )
 """Their names, each with what it does."""

@@ -268,6 +268,14 @@ _EXPANSION = {
     ),
     "step": Note("Larger: halves part sooner, and the prediction holds less well.", "weights"),
     "jitter": Note("Larger: copies part sooner, and the function changes more.", "share"),
+    "outgoing": Note("Larger: new neurons learn faster at first.", "share of the mean length"),
+    "least": Note("Larger: fewer neurons a round, of the best alone.", "share of the largest"),
+    "candidates": Note("More: better neurons are found, by slower rounds.", "neurons"),
+    "steps": Note("More: better neurons are found, by slower rounds.", "steps"),
+    "size": Note(
+        "Larger: more of a neuron's gain at once, and less sure predictions of it.",
+        "share of the mean length",
+    ),
     "mean_error": Note("Larger: growth ends sooner, with a worse fit.", "loss"),
     "max_error": Note("Larger: growth ends sooner, with single examples worse fitted.", "loss"),
     "width.method": Note(

@@ -12,10 +12,9 @@ N = 40
 
 
 def sampled(weights: Any, *, held_out: bool, samples: int = N) -> tuple[np.ndarray, np.ndarray]:
-    settings: Any = SimpleNamespace(samples=samples, held_out=held_out)
-    data = SimpleNamespace(x=np.zeros((N, 1)), weights=weights)
+    data = SimpleNamespace(y=np.zeros(N), weights=weights)
     view: Any = SimpleNamespace(data=data, seed=3, step=7)
-    return sample_rows(settings, view)
+    return sample_rows(view, samples, held_out=held_out)
 
 
 @pytest.mark.parametrize("weights", [None, np.tile([2.0, 0.0, 1.0, 1.0], N // 4)])

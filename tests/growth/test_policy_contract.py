@@ -50,15 +50,19 @@ GIVEN = {
     "net2net, deeper": "jitter: 0, width: false, depth: {max_layers: 4}",
     "net2net, jitter": "jitter: 0.3",
     "splitting": "window: 1 steps, flat: 1000, step: 0.3",
+    "gradmax": "samples: 100",
+    "tiny": "samples: 100, least: 0",
+    "firefly": "samples: 100, candidates: 3, steps: 2",
 }
 """Policies of given times and places, with the options that have them add something here."""
 EXPANSIONS |= {
     name: f"{{policy: {name.partition(',')[0]}, {options}, max_hidden: MOST, every: {{steps: 2}}}}"
     for name, options in GIVEN.items()
 }
-CHANGES = {"dynamic_node_creation", "net2net, jitter", "splitting"}
+CHANGES = {"dynamic_node_creation", "net2net, jitter", "splitting", "tiny", "firefly"}
 """Those that do not keep the function."""
-REFUSED = {("densenet", "splitting"), ("densenet", "net2net, deeper")}
+DENSE = ("splitting", "net2net, deeper", "gradmax", "tiny", "firefly")
+REFUSED = {("densenet", name) for name in DENSE}
 SERVED = [(k, name) for k in DATA for name in EXPANSIONS if (k, name) not in REFUSED]
 
 

@@ -96,6 +96,9 @@ GROWTH = {
     "dynamic_node_creation": "{policy: dynamic_node_creation}",
     "net2net": "{policy: net2net, depth: CHAIN}",
     "splitting": "{policy: splitting}",
+    "gradmax": "{policy: gradmax}",
+    "tiny": "{policy: tiny}",
+    "firefly": "{policy: firefly}",
 }
 OPTIMIZERS = {
     "kfac": "{kind: natural_gradient}",

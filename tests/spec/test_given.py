@@ -48,6 +48,16 @@ def fault(text: str) -> str:
             "which network.activation relu lacks",
         ),
         (
+            "data: digits\nnetwork: densenet\nexpansion: gradmax",
+            "s.yaml:3: expansion.policy gradmax does not serve a network of kind densenet, "
+            "which has convolutions",
+        ),
+        (
+            "data: digits\nnetwork: {kind: mlp, activation: relu}\nexpansion: tiny",
+            "s.yaml:3: expansion.policy tiny does not serve relu, as it takes new neurons for "
+            "linear at 0: take another policy, or one of gelu, identity, rational, silu or tanh",
+        ),
+        (
             "data: digits\nnetwork: densenet\nexpansion: {policy: net2net, depth: true}",
             "s.yaml:3: expansion.depth should be off for a network of kind densenet",
         ),

@@ -8,7 +8,6 @@ buds, as they stand; those that do not come are drawn anew, so that another roun
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 
 import numpy as np
 
@@ -54,7 +53,7 @@ class FieldRound:
         """The sample to search on and the sample to decide on, disjoint where `held_out`."""
         s, view, n = self.settings, self.view, examples(self.view.data)
         count = examples_of(self.architecture, s.samples, n, held_out=s.held_out)
-        rows = sample_rows(replace(s, samples=count), view)
+        rows = sample_rows(view, count, held_out=s.held_out)
 
         def look(rows: np.ndarray) -> Seen:
             args = (self.shape, view.params, view.widths, view.data, rows)

@@ -12,19 +12,19 @@ from senn_cli.nets.features import Architecture, Feature, Map, writer
 from senn_cli.randomness import numpy_generator
 
 
-def sample_rows(settings: Settings, view: View) -> tuple[np.ndarray, np.ndarray]:
+def sample_rows(view: View, wanted: int, *, held_out: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """Examples to search on and examples to decide on, disjoint where `held_out`.
 
     Where examples do not count alike each is there as often as it counts, to within one, so that
     plain means over a sample are weighted ones.
     """
-    n, wanted = examples(view.data), settings.samples
-    count = min(wanted, n // 2) if settings.held_out else min(wanted, n)
+    n = examples(view.data)
+    count = min(wanted, n // 2) if held_out else min(wanted, n)
     order = numpy_generator(view.seed, "growth sample", view.step).permutation(n)
     order = order.astype(np.int32)
     if view.data.weights is None:
-        return order[:count], order[count : 2 * count] if settings.held_out else order[:count]
-    parts = (order[: n // 2], order[n // 2 :]) if settings.held_out else (order, order)
+        return order[:count], order[count : 2 * count] if held_out else order[:count]
+    parts = (order[: n // 2], order[n // 2 :]) if held_out else (order, order)
     weights = np.asarray(view.data.weights, np.float64)
     return _as_often(parts[0], weights, count), _as_often(parts[1], weights, count)
 

@@ -47,7 +47,8 @@ class SearchRound:
         self.price = Price(settings.price, examples(view.data))
         self.maps = {m.name: index for index, m in enumerate(view.architecture.maps)}
         self.grown = Grown(settings, view)
-        self.searched, self.scored = (self._look(rows) for rows in sample_rows(settings, view))
+        found = sample_rows(view, settings.samples, held_out=settings.held_out)
+        self.searched, self.scored = (self._look(rows) for rows in found)
         self.loss = float(self.scored.sample.loss)
         # What is really added, for its moments; another sample only where that differs.
         proposed = control.as_proposed(settings)
