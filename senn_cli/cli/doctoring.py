@@ -64,6 +64,7 @@ EXTRAS = (
     Extra(("parquet",), ("pyarrow",), "Parquet files (source: parquet)"),
     Extra(("openml",), ("pandas",), "data sets of OpenML (source: sklearn)"),
     Extra(("huggingface",), ("datasets",), "Hugging Face's data sets (source: huggingface)"),
+    Extra(("optuna",), ("optuna",), "senn sweep with search: settings that Optuna proposes"),
     Extra(("keras",), ("h5py",), "senn import of .keras and .h5"),
     Extra(("tensorboard",), ("tensorboardX",), "curves in TensorBoard (track.tensorboard)"),
     Extra(("mlflow",), ("mlflow", "sqlalchemy", "alembic"), "runs in MLflow (track.mlflow)"),

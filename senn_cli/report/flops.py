@@ -5,7 +5,7 @@ from __future__ import annotations
 from senn_cli.nets.features import Architecture
 from senn_cli.report.record import Record
 
-_PASSES = 3
+PASSES = 3
 """A step's gradient costs a forward pass and about two more."""
 
 
@@ -36,4 +36,4 @@ def training(record: Record) -> float | None:
     for row in rows:
         total += (row["step"] - before) * row["parameters"] / final
         before = row["step"]
-    return _PASSES * forward(architecture) * total
+    return PASSES * forward(architecture) * total

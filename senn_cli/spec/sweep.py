@@ -164,6 +164,8 @@ def contradictions(sweep: SweepSpec) -> list[Found]:
                 if name == "controls":
                     told = "should be left out beside search; sweep its best setting with them"
                 found.append(Found((name,), told))
+        if len(sweep.seeds) > 1:
+            found.append(Found(("seeds",), "should be one seed beside search, such as [0]"))
     return found
 
 

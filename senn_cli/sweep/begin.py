@@ -5,26 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from senn_cli.errors import UsageError
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.lock import RunLock
+from senn_cli.spec import dump_spec
 from senn_cli.sweep import controls
 from senn_cli.sweep.folder import Folder, opened
 from senn_cli.sweep.local import Tally, outcome, run_members
 from senn_cli.sweep.plan import Member, members, require_paths
 from senn_cli.sweep.read import Sweep
+from senn_cli.sweep.search import Searched, sample
 from senn_cli.sweep.slots import Slot, slots
 from senn_cli.sweep.slurm import Resources, hand_in, ready
 from senn_cli.sweep.work import Listed
 
 
 def planned(sweep: Sweep) -> tuple[Member, ...]:
-    """The members of a sweep, all checked.
+    """The members of a sweep, all checked; of a search one that stands for all.
 
     Raises:
       SpecError, UsageError: as for `members`.
     """
     require_paths(sweep)
-    return members(sweep)
+    return members(sweep) if sweep.described.search is None else (sample(sweep),)
 
 
 def run_here(
@@ -46,9 +49,38 @@ def run_here(
       UsageError: the folder holds something else, or another process works on the sweep.
       RunError: something cannot be read or written.
     """
+    if sweep.described.search is not None:
+        return _searched(sweep, path, jobs, say)
     known = planned(sweep)
     folder, kept = opened(path, sweep.described.model_dump(mode="json"), known)
-    return folder, with_members(folder, kept, slots_of(kept, jobs), say)
+    parts = slots((member.spec for member in kept if member.spec is not None), jobs)
+    with RunLock(folder.path):
+        return folder, _run(folder, _listed(folder, kept, say), parts, say)
+
+
+def _searched(
+    sweep: Sweep, path: Path, jobs: int | None, say: Callable[[str], None]
+) -> tuple[Folder, Tally]:
+    require_paths(sweep)
+    found = sample(sweep)
+    assert found.spec is not None
+    # The spec is a part of what the sweep is: its trials are not known beforehand.
+    described = sweep.described.model_dump(mode="json") | {"resolved": dump_spec(found.spec)}
+    folder, _ = opened(path, described, ())
+    with RunLock(folder.path):
+        work = Searched(folder, sweep, described, say)
+        tally = _run(folder, work, slots([found.spec], jobs), say)
+        if (best := work.best) is not None:
+            say(best)
+    return folder, tally
+
+
+def _run(
+    folder: Folder, work: Listed | Searched, parts: Sequence[Slot], say: Callable[[str], None]
+) -> Tally:
+    tally = run_members(folder, work, parts, say, lambda member: _told(folder, member))
+    tally.failed.extend(work.lost)
+    return tally
 
 
 def hand_over(
@@ -62,6 +94,11 @@ def hand_over(
     Raises:
       SpecError, UsageError, RunError: as for `run_here` and `slurm.hand_in`.
     """
+    if sweep.described.search is not None:
+        raise UsageError(
+            "a search goes on from results, so an array of jobs cannot hold it",
+            hint="Use --launcher local, in a job of its own.",
+        )
     known = planned(sweep)
     folder, kept = opened(path, sweep.described.model_dump(mode="json"), known)
     with RunLock(folder.path):
@@ -71,22 +108,6 @@ def hand_over(
 
 def _listed(folder: Folder, kept: Sequence[Member], say: Callable[[str], None]) -> Listed:
     return Listed(folder, kept, lambda each, of: controls.made(folder, each, of), say)
-
-
-def slots_of(known: Sequence[Member], jobs: int | None) -> tuple[Slot, ...]:
-    """The parts of this machine for these members."""
-    return slots((member.spec for member in known if member.spec is not None), jobs)
-
-
-def with_members(
-    folder: Folder, kept: Sequence[Member], parts: Sequence[Slot], say: Callable[[str], None]
-) -> Tally:
-    """Runs members in a folder that nobody else works on."""
-    with RunLock(folder.path):
-        work = _listed(folder, kept, say)
-        tally = run_members(folder, work, parts, say, lambda member: _told(folder, member))
-        tally.failed.extend(work.lost)
-    return tally
 
 
 def _told(folder: Folder, member: Member) -> str:

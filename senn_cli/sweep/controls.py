@@ -17,9 +17,10 @@ from dataclasses import replace
 from typing import Any
 
 from senn_cli.errors import UsageError
+from senn_cli.nets.features import Architecture
 from senn_cli.nets.registry import kind_of
-from senn_cli.report.flops import forward, training
-from senn_cli.report.record import Record, read_record
+from senn_cli.report.flops import PASSES, forward, training
+from senn_cli.report.record import Record, architecture_at, read_record
 from senn_cli.spec import load_spec
 from senn_cli.sweep.folder import Folder
 from senn_cli.sweep.plan import Member, drawn
@@ -64,13 +65,23 @@ def _changes(control: str, record: Record) -> dict[str, Any]:
             return {"expansion.width.enabled": False} | limit
 
 
-def _static(record: Record) -> dict[str, Any]:
-    architecture = record.architecture
+def _final(record: Record) -> Architecture:
+    """The shape that a run ended with: that of its best evaluation where it took that network."""
+    end = (record.ending or {}).get("end") or {}
+    if end.get("restored"):
+        architecture = architecture_at(record.path, int(end["step"]))
+    else:
+        architecture = record.architecture
     if architecture is None:
         raise UsageError(
             f"{record.path} has no checkpoint that tells its final shape",
             hint="The sweep's specs should keep one: see checkpoints.",
         )
+    return architecture
+
+
+def _static(record: Record) -> dict[str, Any]:
+    architecture = _final(record)
     shape = kind_of(architecture).section(architecture)
     capacity = {} if record.kind != "mlp" else {"network.capacity.initial": None}
     return (
@@ -82,6 +93,7 @@ def _static(record: Record) -> dict[str, Any]:
 
 def _same_compute(record: Record) -> int:
     """Steps of the final network that cost what the run's steps did."""
-    spent, architecture = training(record), record.architecture
-    assert spent is not None and architecture is not None
-    return max(1, round(spent / (3 * forward(architecture))))
+    spent = training(record)
+    if spent is None:
+        raise UsageError(f"{record.path} has no metrics that tell what its steps have cost")
+    return max(1, round(spent / (PASSES * forward(_final(record)))))

@@ -13,6 +13,7 @@ How a member stands is told by its run directory alone, so that nothing can cont
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -182,9 +183,10 @@ def _difference(
     """What differs from the sweep that was begun, in words; None where it is the same."""
     before = [one["name"] for one in known["members"]]
     names = [member.name for member in members]
-    if described.get("search") != known["sweep"].get("search"):
-        return "its search differs"
-    if described.get("search") is None and before != names:
+    if described["search"] or known["sweep"].get("search"):
+        same = json.loads(dumps(described)) == known["sweep"]
+        return None if same else "its search, or the spec that is varied in it, differs"
+    if before != names:
         more = [name for name in names if name not in before]
         less = [name for name in before if name not in names]
         if more:

@@ -116,11 +116,11 @@ def settings(sweep: Sweep) -> list[Choice]:
     draw = sweep.described.draw
     if draw is not None:
         spans = draw.options.items()
-        origins = _origins(sweep.root, "draw")
+        places = origins(sweep.root, "draw")
         axes.append(
             [
                 tuple(
-                    drawn(option, value_at(span, float(place)), origins[option])
+                    drawn(option, value_at(span, float(place)), places[option])
                     for (option, span), place in zip(spans, point, strict=True)
                 )
                 for point in points(draw)
@@ -210,7 +210,7 @@ def _entry(root: Node, name: str) -> Node | None:
     return None if entry is None else entry.node
 
 
-def _origins(root: Node, section: str) -> dict[str, str]:
+def origins(root: Node, section: str) -> dict[str, str]:
     """Where every range of a section is written, by its option."""
     entries = root.value[section].node.value["options"].node.value
     return {option: entry.origin for option, entry in entries.items()}

@@ -32,7 +32,7 @@ def test_missing_extras_say_what_each_would_bring() -> None:
     assert list(by_name) == [
         f"extra {name}"
         for name in (
-            *("export", "torch", "parquet", "openml", "huggingface", "keras"),
+            *("export", "torch", "parquet", "openml", "huggingface", "optuna", "keras"),
             *("tensorboard", "mlflow", "wandb"),
         )
     ]
