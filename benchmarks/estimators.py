@@ -1,11 +1,11 @@
 """The estimators with their defaults beside scikit-learn's with theirs: five-fold cross-validation.
 
-    python benchmarks/estimators.py
+    python benchmarks/estimators.py --seeds 1 2 3 --markdown
 
-`cross_val_score` over the same five shuffled folds (stratified for classes) of iris, wine, breast
-cancer, diabetes and digits: accuracy in percent, or R^2 for diabetes. *std* is on standardised
-columns; senn scales its inputs itself. Prints means and standard deviations over the folds, seconds
-of all five, and with `--markdown` the table of the README.
+`cross_val_score` over the same five shuffled folds a seed (stratified for classes) of iris, wine,
+breast cancer, diabetes and digits: accuracy in percent, or R^2 for diabetes. *std* is on
+standardised columns; senn scales its inputs itself. Prints means and standard deviations over the
+folds, seconds of all, and with `--markdown` the table of the README.
 """
 
 from __future__ import annotations
@@ -45,10 +45,27 @@ def models(classes: bool, seed: int, hidden: list[int] | None = None) -> dict[st
     }
 
 
+def folded(
+    name: str, data: tuple[Any, Any], classes: bool, seed: int, hidden: list[int] | None
+) -> np.ndarray:
+    """The scores of a model on five folds."""
+    folds = StratifiedKFold if classes else KFold
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that defaults do not converge is their result
+        scores: np.ndarray = cross_val_score(
+            models(classes, seed, hidden)[name],
+            *data,
+            cv=folds(5, shuffle=True, random_state=seed),
+        )
+    return scores
+
+
 def main() -> None:
     """Runs the comparison."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--seed", type=int, default=0, help="of the folds and of the models")
+    parser.add_argument(
+        "--seeds", nargs="+", type=int, default=[1], help="of the folds and of the models"
+    )
     parser.add_argument("--tables", nargs="+", default=TABLES, choices=TABLES)
     parser.add_argument("--models", nargs="+", help="some of the columns alone")
     parser.add_argument("--hidden", nargs="+", type=int, help="of senn, in place of its default")
@@ -58,16 +75,12 @@ def main() -> None:
     for table in arguments.tables:
         x, y = getattr(datasets, f"load_{table}")(return_X_y=True)
         classes = table != "diabetes"
-        folds: Any = (StratifiedKFold if classes else KFold)(
-            5, shuffle=True, random_state=arguments.seed
-        )
         cells = [table.replace("_", " ") + ("" if classes else " (R^2)")]
-        named = models(classes, arguments.seed, arguments.hidden)
-        for name in arguments.models or named:
+        for name in arguments.models or models(classes, 0):
             begin = time.perf_counter()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # that defaults do not converge is their result
-                scores = cross_val_score(named[name], x, y, cv=folds)
+            scores = np.concatenate(
+                [folded(name, (x, y), classes, seed, arguments.hidden) for seed in arguments.seeds]
+            )
             spent, places = time.perf_counter() - begin, 1 if classes else 3
             scores = 100 * scores if classes else scores
             cells.append(f"{np.mean(scores):.{places}f} ± {np.std(scores, ddof=1):.{places}f}")

@@ -8,18 +8,26 @@ from typing import Any
 
 import jax
 
+from senn_cli.engine.effort import Effort, options
+
 _HIT = "/jax/compilation_cache/cache_hits"
 
 
-def compiled(lowered: Any) -> tuple[Any, bool]:
+def compiled(lowered: Any, effort: Effort = "full") -> tuple[Any, bool]:
     """The executable of a lowered program, and whether it came from the compilation cache.
 
     Args:
       lowered: what `jax.jit(...).lower(...)` returns.
+      effort: how hard XLA works at it; one whose options this XLA does not know is as `full`.
     """
     hits = _hits()
     before = getattr(hits, "count", 0)
-    executable = lowered.compile()
+    try:
+        executable = lowered.compile(compiler_options=options(effort))
+    except jax.errors.JaxRuntimeError as error:
+        if effort == "full" or "No such compile option" not in str(error):
+            raise
+        executable = lowered.compile()
     return executable, getattr(hits, "count", 0) > before
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import jax
 
 from senn_cli.engine.compilation import compiled
+from senn_cli.engine.effort import Efforts
 from senn_cli.engine.essence import essence
 from senn_cli.engine.mesh import lying, settled, structs
 
@@ -44,6 +45,7 @@ class Ledger:
       compiled: how many compilations each program needed, by its name.
       cache_hits: how many of them were spared: the compilation cache on the disk had them, or an
         earlier run of this process.
+      efforts: how hard XLA works at the programs.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Ledger:
         self.seconds: dict[str, float] = dict.fromkeys(PHASES, 0.0)
         self.compiled: dict[str, int] = {}
         self.cache_hits = 0
+        self.efforts = Efforts()
         self.earlier = 0.0  # seconds of the run before this process
         self.closed = False  # nothing that is not begun will be compiled ahead
         self._stack: list[tuple[str, str]] = []
@@ -227,18 +230,20 @@ class Program:
 
     def _made(self, key: tuple[Any, ...], args: Any) -> tuple[Any, bool]:
         """The executable, and whether compiling it was spared."""
+        effort = self.ledger.efforts.of(self.name)
         if self._known is None:
-            return compiled(self._lowered(key, args))
+            return compiled(self._lowered(key, args), effort)
         place = (
             self._known,
             key,
+            effort,
             jax.default_backend(),
             *(getattr(jax.config, s) for s in _SETTINGS),
         )
         executable = KEPT.get(place)
         if executable is not None:
             return executable, True
-        executable, hit = compiled(self._lowered(key, args))
+        executable, hit = compiled(self._lowered(key, args), effort)
         KEPT.put(place, executable)
         return executable, hit
 

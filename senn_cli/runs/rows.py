@@ -132,6 +132,7 @@ SUMMARY = {
     "epochs": NUMBER,
     "hidden": WIDTHS,
     **_kinds(NUMBERS, "seconds", "compiled"),
+    "effort": OBJECT,
 }
 """The fields of `summary.json`."""
 

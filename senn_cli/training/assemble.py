@@ -13,6 +13,7 @@ from senn_cli.curvature.tracked import TrackSettings
 from senn_cli.curvature.tracking import Tracking, make_track
 from senn_cli.data.dataset import Dataset
 from senn_cli.engine.arrays import Arrays, examples, inputs, on_device, weights_of
+from senn_cli.engine.effort import efforts_of
 from senn_cli.engine.evaluate import make_evaluate
 from senn_cli.engine.mesh import placement
 from senn_cli.engine.metric import weighted
@@ -75,6 +76,7 @@ def assemble(
         freezing=bool(spec.transfer.freeze),
     )
     kind, platform = kind_named(spec.network.kind), jax.default_backend()
+    ledger.efforts = efforts_of(n, dataset.inputs, convolves=kind.one_by_one, platform=platform)
     compute = kind.compute(spec)
     optimizer = replace(
         optimizer,

@@ -282,6 +282,7 @@ def _finish(
         "compilations": ledger.compilations,
         "compiled": dict(ledger.compiled),
         "cache_hits": ledger.cache_hits,
+        "effort": ledger.efforts._asdict(),
         "steps": trainer.step,
         "epochs": trainer.step / trainer.timetable.per_epoch,
         "seconds": {k: round(v, 3) for k, v in ledger.seconds.items()}

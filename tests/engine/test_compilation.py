@@ -17,7 +17,7 @@ class Lowered:
     def __init__(self, *events: str) -> None:
         self.events = events
 
-    def compile(self) -> str:
+    def compile(self, compiler_options: object = None) -> str:
         for event in self.events:
             jax.monitoring.record_event(event)
         return "executable"
@@ -31,7 +31,7 @@ def test_whether_the_cache_had_it() -> None:
 
 def test_a_hit_in_another_thread_is_that_threads() -> None:
     class Meanwhile(Lowered):
-        def compile(self) -> str:
+        def compile(self, compiler_options: object = None) -> str:
             other = threading.Thread(target=jax.monitoring.record_event, args=(HIT,))
             other.start()
             other.join()
@@ -54,7 +54,7 @@ def test_the_ledger_counts_hits_also_of_what_is_compiled_ahead() -> None:
 
         def lower(self, *args: object) -> Lowered:
             class Executable(Lowered):
-                def compile(self) -> object:  # type: ignore[override]
+                def compile(self, compiler_options: object = None) -> object:  # type: ignore[override]
                     super().compile()
                     return lambda x: x + 1
 

@@ -49,7 +49,7 @@ PLACE = {
 CANDIDATE = CHOSEN | {"kind", "passes"}  # and weights, where few inputs are read
 SUMMARY = {
     "name", "status", "policy", "seed", "test_accuracy", "test_loss", "hidden", "parameters",
-    "events", "compilations", "compiled", "cache_hits", "steps", "epochs", "seconds",
+    "events", "compilations", "compiled", "cache_hits", "effort", "steps", "epochs", "seconds",
     "run_directory",
 }  # fmt: skip
 ROW = {

@@ -1,0 +1,67 @@
+"""How hard XLA works at a program for the CPU: optimising it may take longer than running it.
+
+Measured with the quickstart: what `QUICK` compiles takes a tenth of the time to compile, and small
+steps are no slower for it. With 784 inputs steps take twice as long, convolutions seven times. So
+the effort follows the size of the data, never a clock: a run that is resumed rounds as it did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+Effort = Literal["full", "quick"]
+"""`full` is XLA's own."""
+
+QUICK: Mapping[str, bool | int] = MappingProxyType(
+    {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
+)
+"""XLA's options of `quick`: nothing optimised, fused operations by the older emitters."""
+
+SMALL = 1 << 19
+"""Numbers in the training inputs up to which all programs of a fully connected network are quick:
+beyond, a round's matrices are what takes its time."""
+
+FEW = 1 << 10
+"""Inputs of a network of convolutions up to which looks at its curvature, and scores, are quick."""
+
+LOOKS = ("track", "score", "order")
+"""Programs that a network of convolutions runs now and then, between its steps."""
+
+
+class Efforts(NamedTuple):
+    """The efforts of a run.
+
+    Attributes:
+      steps: for steps and whatever is not named in `LOOKS`.
+      looks: for the programs named there.
+    """
+
+    steps: Effort = "full"
+    looks: Effort = "full"
+
+    def of(self, program: str) -> Effort:
+        """The effort for a program, by its name."""
+        return self.looks if program in LOOKS else self.steps
+
+
+def efforts_of(examples: int, inputs: int, *, convolves: bool, platform: str) -> Efforts:
+    """The efforts of a run.
+
+    Args:
+      examples: of the training part; inputs: numbers an example.
+      convolves: whether the network's steps are convolutions.
+      platform: of JAX; only the CPU's programs are ever quick.
+    """
+    if platform != "cpu":
+        return Efforts()
+    if convolves:
+        return Efforts("full", "quick" if inputs <= FEW else "full")
+    effort: Effort = "quick" if examples * inputs <= SMALL else "full"
+    return Efforts(effort, effort)
+
+
+def options(effort: Effort) -> dict[str, bool | int] | None:
+    """XLA's options of an effort; None for none."""
+    return dict(QUICK) if effort == "quick" else None
