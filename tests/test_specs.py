@@ -9,9 +9,13 @@ import pytest
 
 import senn_cli
 from senn_cli.spec import load_spec
+from senn_cli.sweep.begin import planned
+from senn_cli.sweep.read import is_sweep, read_sweep
 
 SPECS = Path(__file__).parent.parent / "specs"
-ALL = sorted(SPECS.rglob("*.yaml"))
+FILES = sorted(SPECS.rglob("*.yaml"))
+SWEEPS = [path for path in FILES if is_sweep(path)]
+ALL = [path for path in FILES if path not in SWEEPS]
 
 
 def test_there_are_specs() -> None:
@@ -28,6 +32,14 @@ def test_every_spec_says_what_it_shows(path: Path) -> None:
     header = path.read_text().split("\ndata:")[0]
     commands = (f"senn train specs/{path.name}", rf"senn transfer --from \S+ specs/{path.name}")
     assert any(re.search(command, header) for command in commands)
+    assert "Result" in header
+
+
+@pytest.mark.parametrize("path", SWEEPS, ids=lambda path: path.stem)
+def test_every_sweep_is_valid_and_says_what_it_shows(path: Path) -> None:
+    assert len(planned(read_sweep(path))) > 1
+    header = path.read_text().split("\nspec:")[0]
+    assert f"senn sweep specs/{path.name}" in header
     assert "Result" in header
 
 

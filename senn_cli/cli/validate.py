@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from senn_cli.errors import SpecError
+from senn_cli.words import plural
 
 if TYPE_CHECKING:
     from senn_cli.spec import Spec
@@ -25,38 +27,33 @@ SetOption = Annotated[
 
 
 def validate(
-    specs: Annotated[list[str], typer.Argument(metavar="SPEC", help="Spec files.")],
+    specs: Annotated[list[str], typer.Argument(metavar="SPEC", help="Files of specs or sweeps.")],
     overrides: SetOption = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the result as JSON on standard output.")
     ] = False,
 ) -> None:
-    """Check specs and report all their faults at once.
+    """Check specs, and sweeps of them, and report all their faults at once.
 
     Nothing is trained, and of data files no more is looked at than their size; `senn data check`
     reads them. The exit code is 2 if a spec is not valid.
     """
     from senn_cli.cli import console
-    from senn_cli.spec import load_spec
     from senn_cli.spec.describe import printable
-    from senn_cli.training.foreseen import doubts, foreseen
 
     failed: list[tuple[str, SpecError]] = []
     results: list[dict[str, Any]] = []
     for path in specs:
         try:
-            spec = load_spec(path, overrides or (), also=foreseen)
+            summary, warnings = _checked(path, overrides or ())
         except SpecError as error:
             failed.append((path, error))
             errors = _errors(path, error)
             results.append({"spec": path, "valid": False, "errors": errors, "warnings": []})
         else:
-            warnings = doubts(spec)
             results.append({"spec": path, "valid": True, "errors": [], "warnings": warnings})
             if not as_json:
-                console.stdout().print(
-                    f"{printable(path)}: valid ({_summary(spec)})", soft_wrap=True
-                )
+                console.stdout().print(f"{printable(path)}: valid ({summary})", soft_wrap=True)
                 for warning in warnings:
                     typer.echo(f"{printable(path)}: warning: {warning}", err=True)
     if as_json:
@@ -65,6 +62,25 @@ def validate(
             raise typer.Exit(2)
     elif failed:
         raise _together([error for _, error in failed], len(specs))
+
+
+def _checked(path: str, overrides: Sequence[str]) -> tuple[str, list[str]]:
+    """What a spec or a sweep describes, in a few words, and what is doubtful about it.
+
+    Raises:
+      SpecError: it has faults.
+    """
+    from senn_cli.spec import load_spec
+    from senn_cli.sweep.read import is_sweep, read_sweep
+    from senn_cli.training.foreseen import doubts, foreseen
+
+    if is_sweep(path):
+        from senn_cli.sweep.begin import planned
+
+        found = read_sweep(path, overrides)
+        return f"a sweep of {plural(len(planned(found)), 'member')}", []
+    spec = load_spec(path, overrides, also=foreseen)
+    return _summary(spec), doubts(spec)
 
 
 def _summary(spec: Spec) -> str:

@@ -76,7 +76,8 @@ def parse_spec(
       SpecError: the spec has faults, all of which are listed.
     """
     root, found, name = _document(text, filename)
-    return _checked(root, found, name, base_dir, overrides, also)
+    resolved = is_resolved(text)
+    return _checked(root, found, name, base_dir, overrides, also, resolved=resolved)
 
 
 def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:

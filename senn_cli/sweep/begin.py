@@ -24,10 +24,14 @@ def planned(sweep: Sweep) -> tuple[Member, ...]:
     """The members of a sweep, all checked; of a search one that stands for all.
 
     Raises:
-      SpecError, UsageError: as for `members`.
+      SpecError: as for `members` and `require_makeable`.
     """
     require_paths(sweep)
-    return members(sweep) if sweep.described.search is None else (sample(sweep),)
+    if sweep.described.search is not None:
+        return (sample(sweep),)
+    found = members(sweep)
+    controls.require_makeable(sweep, found)
+    return found
 
 
 def run_here(

@@ -13,6 +13,7 @@ Seed, data, optimizer and all else are the run's own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,9 +22,16 @@ from senn_cli.nets.features import Architecture
 from senn_cli.nets.registry import kind_of
 from senn_cli.report.flops import PASSES, forward, training
 from senn_cli.report.record import Record, architecture_at, read_record
-from senn_cli.spec import load_spec
+from senn_cli.spec import dump_spec, load_spec, parse_spec
+from senn_cli.spec.base import LARGEST
+from senn_cli.spec.describe import dotted
+from senn_cli.spec.errors import Fault, InvalidSpecError
 from senn_cli.sweep.folder import Folder
 from senn_cli.sweep.plan import Member, drawn
+from senn_cli.sweep.read import Sweep
+
+STATIC = ("static", "static_same_compute")
+"""Those that do not grow."""
 
 
 def made(folder: Folder, member: Member, origin: Member) -> Member:
@@ -44,6 +52,32 @@ def made(folder: Folder, member: Member, origin: Member) -> Member:
     return replace(member, spec=load_spec(folder.spec(origin), overrides))
 
 
+def require_makeable(sweep: Sweep, known: Sequence[Member]) -> None:
+    """Refuses controls that cannot be made of a member, whatever comes of its run.
+
+    Raises:
+      SpecError: such as depth alone of a policy that inserts no layers; names the sweep's line.
+    """
+    origins = {member.name: member for member in known}
+    faults: dict[Fault, None] = {}
+    for member in known:
+        origin = origins.get(member.of or "")
+        if origin is None or origin.spec is None or member.control in STATIC:
+            continue
+        assert member.control is not None
+        changes = _growth(member.control, LARGEST, LARGEST)
+        overrides = [drawn(option, value, "the control") for option, value in changes.items()]
+        try:
+            parse_spec(dump_spec(origin.spec), overrides=overrides)
+        except InvalidSpecError as error:
+            place = sweep.root.value["controls"]
+            why = "; ".join(f"{dotted(one.path)} {one.message}" for one in error.faults)
+            told = f"has {member.control}, which cannot be made of {origin.setting}: {why}"
+            faults[Fault(place.origin, place.line, ("controls",), told)] = None
+    if faults:
+        raise InvalidSpecError(list(faults))
+
+
 def _changes(control: str, record: Record) -> dict[str, Any]:
     summary = record.summary or {}
     match control:
@@ -54,15 +88,16 @@ def _changes(control: str, record: Record) -> dict[str, Any]:
             units = ("epochs", "minutes")
             gone = {f"training.{u}": None for u in units if u in record.spec["training"]}
             return _static(record) | gone | length
-        case "random_growth":
-            hidden = sum(summary["hidden"])
-            return {"expansion.policy": "random"} | {"expansion.max_hidden": hidden or None}
-        case "width_only":
-            limit = {"expansion.max_parameters": summary["parameters"]}
-            return {"expansion.depth.enabled": False} | limit
         case _:
-            limit = {"expansion.max_parameters": summary["parameters"]}
-            return {"expansion.width.enabled": False} | limit
+            return _growth(control, sum(summary["hidden"]), summary["parameters"])
+
+
+def _growth(control: str, hidden: int, parameters: int) -> dict[str, Any]:
+    """Of a control that grows, with what its run ended with as its limits."""
+    if control == "random_growth":
+        return {"expansion.policy": "random", "expansion.max_hidden": hidden or None}
+    other = "depth" if control == "width_only" else "width"
+    return {f"expansion.{other}.enabled": False, "expansion.max_parameters": parameters}
 
 
 def _final(record: Record) -> Architecture:

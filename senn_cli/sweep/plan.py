@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from senn_cli.errors import UsageError
 from senn_cli.runs.names import slug
 from senn_cli.spec import Spec, load_spec
 from senn_cli.spec.describe import printable
@@ -55,14 +54,15 @@ def members(sweep: Sweep) -> tuple[Member, ...]:
     """All members of a sweep whose settings are known beforehand.
 
     Raises:
-      SpecError: a member's spec has faults; those of all members are told, each once.
-      UsageError: there are too many members, or a control of none that grows.
+      SpecError: a member's spec has faults (those of all members are told, each once), there are
+        too many members, or controls of none that grows.
     """
     choices = settings(sweep)
     described = sweep.described
     count = len(choices) * len(described.seeds) * (1 + len(described.controls))
     if count > MOST_MEMBERS:
-        raise UsageError(f"the sweep has {count:,} members; the most are {MOST_MEMBERS:,}")
+        told = f"has {count:,} members; the most are {MOST_MEMBERS:,}"
+        raise InvalidSpecError([Fault(sweep.root.origin, None, (), f"the sweep {told}")])
     names = _names([*map(words, _told(choices))], sweep)
     made: list[tuple[str, int, Spec]] = []
     faults: dict[Fault, None] = {}
@@ -82,7 +82,7 @@ def members(sweep: Sweep) -> tuple[Member, ...]:
         Member(number, directory(number, name, seed), name, seed, spec)
         for number, (name, seed, spec) in enumerate(made)
     ]
-    return (*found, *_controls(found, described.controls))
+    return (*found, *_controls(sweep, found))
 
 
 def resolved(sweep: Sweep, choice: Choice, name: str, seed: int) -> Spec:
@@ -161,8 +161,10 @@ def _short(path: tuple[str, ...], paths: Iterable[tuple[str, ...]]) -> str:
 def _text(value: Any) -> str:
     if isinstance(value, float) and not math.isinf(value):
         return f"{value:g}"
-    if isinstance(value, dict) and len(value) == 1:
-        return _text(next(iter(value.values())))
+    if isinstance(value, dict):
+        kinds = [value[key] for key in ("policy", "kind", "source") if key in value]
+        if kinds or len(value) == 1:  # of a section its kind, of a duration its length
+            return _text(next(iter(kinds or value.values())))
     text = value if isinstance(value, str) else json.dumps(value, default=str)
     return text[:_LONGEST]
 
@@ -180,13 +182,13 @@ def _names(found: Sequence[str], sweep: Sweep) -> list[str]:
     return different
 
 
-def _controls(found: Sequence[Member], controls: Sequence[str]) -> list[Member]:
+def _controls(sweep: Sweep, found: Sequence[Member]) -> list[Member]:
+    controls = sweep.described.controls
     growing = [member for member in found if member.spec is not None and member.spec.grows]
     if controls and not growing:
-        raise UsageError(
-            f"the sweep asks for {', '.join(controls)}, but none of its members grows",
-            hint="Controls are made from runs that have grown; leave them out.",
-        )
+        place = sweep.root.value["controls"]
+        told = "should be left out: they are made from runs that grow, and no member does"
+        raise InvalidSpecError([Fault(place.origin, place.line, ("controls",), told)])
     several = len({member.setting for member in growing}) > 1
     made = []
     numbers = itertools.count(len(found))

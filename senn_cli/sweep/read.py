@@ -15,7 +15,7 @@ from senn_cli.spec.base import Model
 from senn_cli.spec.describe import describe, printable
 from senn_cli.spec.errors import Fault, InvalidSpecError, explain
 from senn_cli.spec.found import Found
-from senn_cli.spec.load import ordered
+from senn_cli.spec.load import ordered, read_mapping
 from senn_cli.spec.nodes import Entry, Node, locate, plain
 from senn_cli.spec.suggest import closest
 from senn_cli.spec.sweep import DrawSpec, RangeSpec, SearchSpec, SweepSpec, contradictions
@@ -38,6 +38,14 @@ class Sweep:
     root: Node
     spec: Path
     name: str
+
+
+def is_sweep(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a sweep and not a spec; one that cannot be read is none."""
+    try:
+        return "spec" in read_mapping(path)
+    except SpecError:
+        return False
 
 
 def read_sweep(

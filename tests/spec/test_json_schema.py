@@ -14,8 +14,10 @@ from senn_cli.spec import InvalidSpecError, dump_spec, json_schema, parse_spec
 from senn_cli.spec.nodes import plain
 from senn_cli.spec.template import template_text, templates
 from senn_cli.spec.yaml import read_yaml
+from senn_cli.sweep.read import is_sweep
 
-SPECS = sorted((Path(__file__).parents[2] / "specs").glob("*.yaml"))
+FILES = sorted((Path(__file__).parents[2] / "specs").glob("*.yaml"))
+SPECS = [path for path in FILES if not is_sweep(path)]
 START = "data: digits\nnetwork: mlp\n"
 
 

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from senn_cli.errors import UsageError
+from senn_cli.errors import SpecError, UsageError
 from senn_cli.spec import Spec, dump_spec
-from senn_cli.sweep.controls import made
+from senn_cli.sweep.controls import made, require_makeable
 from senn_cli.sweep.folder import Folder
-from senn_cli.sweep.plan import Member
+from senn_cli.sweep.plan import Member, members
 from tests.handmade import checkpoint, row, run_directory
-from tests.sweep.sweeps import begun
+from tests.sweep.sweeps import begun, read
 
 NAMES = ("static", "static_same_compute", "random_growth", "width_only", "depth_only")
 
@@ -81,3 +81,16 @@ def test_a_run_that_took_its_best_network_ended_with_that_shape(
     (run / "history.jsonl").write_text(json.dumps(line) + "\n")
     spec = made(folder, static, origin).spec
     assert spec is not None and spec.network.hidden == (3,)
+
+
+def test_controls_that_no_run_could_make_are_refused_with_their_line(tmp_path: Path) -> None:
+    text = "controls: [width_only, depth_only, random_growth]"
+    sweep = read(tmp_path, text)
+    require_makeable(sweep, members(sweep))
+    policy = "{policy: dynamic_node_creation, max_hidden: 8}"
+    sweep = read(tmp_path, f"grid: {{expansion: [{policy}]}}\n{text}")
+    with pytest.raises(SpecError) as caught:
+        require_makeable(sweep, members(sweep))
+    lines = caught.value.message.splitlines()
+    assert all(line.startswith(f"{tmp_path / 'sweep.yaml'}:3: controls has ") for line in lines)
+    assert any("depth_only, which cannot be made of expansion-dynamic" in line for line in lines)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from senn_cli.errors import SpecError, UsageError
+from senn_cli.errors import SpecError
 from senn_cli.spec.sweep import DrawSpec, RangeSpec
 from senn_cli.sweep.draws import points, value_at
 from senn_cli.sweep.plan import members, require_paths
@@ -80,7 +80,7 @@ def test_controls_are_of_what_grows(tmp_path: Path) -> None:
         for seed in (0, 1)
     ]
     assert [m.name for m in found[4:6]] == ["004-static-seed-0", "005-static-seed-1"]
-    with pytest.raises(UsageError, match="none of its members grows"):
+    with pytest.raises(SpecError, match=r"sweep\.yaml:3: controls should be left out"):
         members(read(tmp_path, "set: {expansion.policy: none}\ncontrols: [static]"))
 
 
