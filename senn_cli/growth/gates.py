@@ -208,17 +208,6 @@ class Behind:
         each = jax.lax.map(at, (jnp.arange(GRID) + 0.5) / GRID)
         return Gates(*(size * jnp.mean(g, axis=0) for g in each))
 
-    def alone(self, candidates: Candidates, size: float) -> Gates:
-        """What each changes the loss by on its own, measured one after the other: an audit."""
-        k, capacity = candidates.fresh.incoming.shape[1], len(self.units)
-        before = self.gated(candidates, Gates(jnp.zeros(capacity), jnp.zeros(k)))
-
-        def one(gates: jax.Array) -> jax.Array:
-            return self.gated(candidates, Gates(gates[:capacity], gates[capacity:])) - before
-
-        found: jax.Array = jax.lax.map(one, size * jnp.eye(capacity + k))
-        return Gates(found[:capacity], found[capacity:])
-
 
 def _length(w: jax.Array, axis: int) -> jax.Array:
     length: jax.Array = jnp.linalg.norm(w, axis=axis, keepdims=True)

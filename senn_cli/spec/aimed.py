@@ -16,10 +16,12 @@ class AimedSpec(WidensSpec):
 
     Attributes:
       smooth: whether it serves only activations that are 0 at 0 and smooth there.
+      programs: how many are compiled for every layer.
     """
 
     convolves: ClassVar[bool] = False
     smooth: ClassVar[bool] = True
+    programs: ClassVar[int] = 1
 
     samples: Count = Field(
         default=8192, description="Training examples that a round's choice is computed from."
@@ -42,6 +44,8 @@ class GradMaxSpec(AimedSpec):
 
 class TinySpec(AimedSpec):
     """Neurons for what the layer cannot express (Verbockhaven et al., 2024)."""
+
+    programs: ClassVar[int] = 2
 
     policy: Literal["tiny"] = Field(
         description="What decides: `tiny` (neurons along the best linear map to what the layer "

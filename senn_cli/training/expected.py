@@ -5,6 +5,7 @@ from __future__ import annotations
 from senn_cli.nets.features import Architecture
 from senn_cli.nets.registry import kind_of
 from senn_cli.spec import Spec
+from senn_cli.spec.aimed import AimedSpec
 from senn_cli.spec.expansion import SearchSpec
 from senn_cli.training.footprint import looks
 
@@ -28,6 +29,8 @@ def expected_programs(spec: Spec, start: Architecture, *, validated: bool) -> in
     if not spec.grows:
         return first
     a_round = _search(spec, start) if isinstance(spec.growth, SearchSpec) else 1
+    if isinstance(spec.growth, AimedSpec):
+        a_round = spec.growth.programs * len(start.hidden)
     return first + a_round + _changes(spec, start) * (parts + a_round + looks(start))
 
 

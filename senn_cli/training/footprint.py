@@ -13,6 +13,7 @@ from senn_cli.growth.samples import examples_of
 from senn_cli.nets.features import Architecture, Map, standing
 from senn_cli.nets.registry import kind_named
 from senn_cli.spec import Spec
+from senn_cli.spec.aimed import AimedSpec
 from senn_cli.spec.expansion import SearchSpec
 from senn_cli.spec.optimizer import NaturalGradientSpec, OptimizerSpec
 
@@ -113,10 +114,13 @@ def _signals(m: Map) -> int:
 def _samples(
     spec: Spec, architecture: Architecture, batch: int, examples: int, devices: int
 ) -> int:
-    """Numbers in the two samples of a round that searches.
+    """Numbers in the two samples of a round that searches or aims.
 
     What every map reads (twice, once with room) and yields, each with the constant, and is told.
     """
+    if isinstance(spec.growth, AimedSpec):
+        one = sum(2 * m.rows + 2 * m.columns for m in architecture.maps)
+        return math.ceil(min(2 * spec.growth.samples, examples) / devices) * one
     if not isinstance(spec.growth, SearchSpec):
         return 0
     halved = spec.growth.score_on == "held_out"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -10,7 +11,9 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from senn_cli.engine.objective import REGRESSION
+from senn_cli.data.registry import load_dataset
+from senn_cli.engine.arrays import inputs, on_device, targets
+from senn_cli.engine.objective import CLASSIFICATION, REGRESSION
 from senn_cli.growth.carry import edit_parameters
 from senn_cli.growth.edits import AddUnits, SplitUnit, edit_architecture
 from senn_cli.growth.gates import Behind, Candidates, Gates, Units
@@ -18,6 +21,8 @@ from senn_cli.growth.sight import identities
 from senn_cli.nets.features import hidden_feature
 from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.nets.registry import used
+from senn_cli.spec import parse_spec
+from tests.resuming import go
 
 N, FRESH, SIZE = 400, 12, 0.1
 HIDDEN = [(3, 8, "rational"), (4, 8, "tanh")]
@@ -51,6 +56,17 @@ def case(nets: Any) -> Case:
     params, teacher = nets.draw(rng, shape), nets.draw(rng, shape)
     x = rng.standard_normal((N, 5))
     return Case(nets, shape, params, x, nets.run(shape, teacher, x).outputs)
+
+
+def alone(behind: Behind, candidates: Candidates, size: float) -> Gates:
+    """What each changes the loss by on its own, measured one after the other; for JAX to trace."""
+    k, capacity = candidates.fresh.incoming.shape[1], candidates.turns.shape[1]
+
+    def one(gates: jax.Array) -> jax.Array:
+        return behind.gated(candidates, Gates(gates[:capacity], gates[capacity:])) - behind.loss()
+
+    found = jax.lax.map(one, size * jnp.eye(capacity + k))
+    return Gates(found[:capacity], found[capacity:])
 
 
 class Looked(NamedTuple):
@@ -89,7 +105,7 @@ def looked(case: Case) -> Looked:
         return Looked(
             found,
             behind.scores(found, SIZE),
-            behind.alone(found, SIZE),
+            alone(behind, found, SIZE),
             behind.bounds(),
             behind.loss(),
             behind.gated(drawn, shut),
@@ -148,3 +164,37 @@ def test_a_size_is_the_product_of_both_weights(case: Case, looked: Looked) -> No
     bend = identities(hidden_feature(case.shape, 0), 2)
     edit = AddUnits(0, 0.5 * UNITS.incoming, bend, outgoing)
     assert case.loss(edit) == pytest.approx(looked.sized, rel=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("activation", ["tanh", "rational", "silu", "relu"])
+def test_scores_rank_candidates_of_a_trained_network(activation: Any, tmp_path: Path) -> None:
+    """On digits that neither the network nor the candidates' directions have seen."""
+    text = f"""
+data: {{source: digits, validation: 300}}
+network: {{kind: mlp, hidden: [8], activation: {activation}}}
+optimizer: {{kind: adam, learning_rate: 1e-2}}
+expansion: none
+training: {{epochs: 10, batch_size: 128}}
+checkpoints: false
+"""
+    run = go(text, tmp_path / "run")
+    dataset = load_dataset(parse_spec(text).data, 0)
+    parts = [on_device(dataset, part) for part in (dataset.train, dataset.validation)]
+    shape, params = run.architecture.shape(), jax.tree.map(jnp.asarray, run.params)
+    units = used(shape, jnp.asarray(run.architecture.widths))
+
+    @jax.jit
+    def look(params: Any) -> Any:
+        first, second = (
+            Behind(shape, "layer_0", params, units, inputs(d), targets(d), CLASSIFICATION)
+            for d in parts
+        )
+        found = first.optimised(first.drawn(jax.random.key(1), 32), SIZE, 20, 0.3)
+        return second.scores(found, SIZE), alone(second, found, SIZE)
+
+    scores, changes = jax.device_get(look(params))
+    predicted = np.concatenate([scores.splits[:8], scores.fresh])
+    measured = np.concatenate([changes.splits[:8], changes.fresh])
+    assert spearmanr(predicted, measured).statistic > 0.8
+    assert np.mean(measured[np.argsort(predicted)[:8]]) < np.mean(measured)

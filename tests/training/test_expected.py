@@ -35,6 +35,15 @@ def test_growth_within_a_capacity_compiles_one_round() -> None:
     assert expected(SMALL, *growth) == 17
 
 
+@pytest.mark.parametrize(("policy", "programs"), [("gradmax", 1), ("tiny", 2), ("firefly", 1)])
+def test_policies_that_aim_have_their_programs_at_every_layer(policy: str, programs: int) -> None:
+    """Beside a step and the losses of three parts."""
+    growth = f"expansion={{policy: {policy}, max_hidden: 8}}", "optimizer={kind: adam}"
+    room = "network.capacity.initial"
+    assert expected(SMALL, *growth, f"{room}=[8]") == 4 + programs
+    assert expected(SMALL, *growth, "network.hidden=[2, 2]", f"{room}=[8, 8]") == 4 + 2 * programs
+
+
 def test_another_capacity_compiles_all_again() -> None:
     growth, room = "expansion={{price: {}, max_hidden: {}}}", "network.capacity={initial: [8]}"
     within, once = (expected(SMALL, growth.format(0, most), room) for most in (8, 12))

@@ -124,6 +124,14 @@ def test_activations_and_growth_by_hand() -> None:
     assert plan("expansion.policy=none").memory.growth == 0
 
 
+def test_the_samples_of_a_policy_that_aims_by_hand() -> None:
+    """1 + 2 and 1 + 3 columns read, twice; 3 and 2 yielded and told; of 2 times 10, or all 80."""
+    sizes = "network.hidden=[3]", "network.capacity.initial=[3]"
+    for samples, count in ((10, 20), (8192, 80)):
+        section = f"expansion={{policy: tiny, samples: {samples}, max_hidden: 4}}"
+        assert plan(*sizes, section).memory.growth == 4 * count * (2 * (3 + 4) + 2 * (3 + 2))
+
+
 def test_a_device_of_several_has_its_share_of_batches_and_samples() -> None:
     found = plan("network.hidden=[]", "network.activation=tanh", "device.count=4")
     assert found.memory.activations == 4 * 8 * (2 + 2 * 2)  # of 30 examples 8, 8, 8 and 6

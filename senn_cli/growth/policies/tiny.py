@@ -27,7 +27,7 @@ from senn_cli.nets.registry import Parameters, used
 from senn_cli.spec.activation import SLOPES
 from senn_cli.words import plural
 
-SIZES = np.concatenate([[0.0], 2.0 ** np.arange(-10, 4)]).astype(np.float32)
+SIZES = np.concatenate([[0.0], 2.0 ** np.arange(-10, 9)]).astype(np.float32)
 """Sizes of the units' product of weights that the line search tries."""
 
 
