@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_DECADES = 30  # from which on an axis is logarithmic
+_DECADES, _MANY = 30, 300  # from which on an axis is logarithmic, and has powers of ten alone
 
 
 def draw(records: Sequence[Record], options: Options) -> Figure:
@@ -83,7 +83,8 @@ def _scale(axes: Axes) -> None:
     low, high = axes.get_xlim()
     if low > 0 and high > _DECADES * low:
         axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(numticks=4))
+        few = high < _MANY * low
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,), numticks=5))
     else:
         axes.xaxis.set_major_locator(MaxNLocator(nbins=4, steps=[1, 2, 5, 10]))
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
