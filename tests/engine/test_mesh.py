@@ -137,6 +137,18 @@ def test_what_was_compiled_for_one_device_is_not_taken_for_two() -> None:
         assert len(found.addressable_shards) == place.count
 
 
+def test_no_device_ever_has_all_of_the_data_that_are_divided() -> None:
+    """A batch is put together of what each device has of it."""
+    place, program = over(4), Program("moments", moments, Ledger())
+    x = np.zeros((4096, 32), np.float32)
+    w = np.zeros((32, 16), np.float32)
+    program(place.rows(x), *place.replicated((np.arange(8, dtype=np.int32), w)))
+    (executable,) = program._executables.values()
+    analysis = executable.memory_analysis()
+    assert x.nbytes / 4 < analysis.argument_size_in_bytes < x.nbytes / 3
+    assert analysis.temp_size_in_bytes < x.nbytes / 16
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_donated_arrays_take_no_second_place(count: int) -> None:
     place = over(count)
