@@ -339,6 +339,7 @@ def test_every_default_is_written() -> None:
         "hidden": [10],
         "activation": "rational",
         "dropout": 0.0,
+        "compute": "float32",
         "capacity": {"multiple": "auto", "growth": 0.5, "initial": None},
     }
     assert value["optimizer"]["learning_rate"] == 0.3
