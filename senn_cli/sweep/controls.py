@@ -26,8 +26,9 @@ from senn_cli.spec import dump_spec, load_spec, parse_spec
 from senn_cli.spec.base import LARGEST
 from senn_cli.spec.describe import dotted
 from senn_cli.spec.errors import Fault, InvalidSpecError
+from senn_cli.sweep.choices import drawn
 from senn_cli.sweep.folder import Folder
-from senn_cli.sweep.plan import Member, drawn
+from senn_cli.sweep.plan import Member
 from senn_cli.sweep.read import Sweep
 
 STATIC = ("static", "static_same_compute")

@@ -19,9 +19,10 @@ from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.jsonl import last_row
 from senn_cli.spec.errors import Fault, InvalidSpecError
 from senn_cli.spec.sweep import RangeSpec, SearchSpec
+from senn_cli.sweep.choices import drawn, origins, words
 from senn_cli.sweep.draws import value_at
 from senn_cli.sweep.folder import Folder
-from senn_cli.sweep.plan import Member, directory, drawn, origins, resolved, words
+from senn_cli.sweep.plan import Member, directory, resolved
 from senn_cli.sweep.read import Sweep
 
 JOURNAL = "optuna.journal"
