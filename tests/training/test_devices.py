@@ -16,7 +16,7 @@ import jax
 import pytest
 from jax.sharding import NamedSharding, PartitionSpec
 
-from senn_cli.engine.programs import Program
+from senn_cli.engine.programs import KEPT, Program
 from senn_cli.spec import parse_spec
 from senn_cli.training.observer import Observer
 from senn_cli.training.snapshot import Moment
@@ -27,6 +27,14 @@ from tests.training.test_searched_channels import SPEC as CHANNELS
 
 CLOSE = 1e-3
 DECIDED = ("step", "edit", "accepted", "hidden", "capacities", "parameters", "layer", "neurons")
+
+
+@pytest.fixture(autouse=True)
+def _room_for_programs() -> Iterator[None]:
+    """A test's programs go with it: all of them take too many places in the address space."""
+    yield
+    KEPT.clear()
+    jax.clear_caches()
 
 
 class Placed(Observer):
