@@ -75,6 +75,8 @@ def memories(plan: Plan) -> list[tuple[str, str, str]]:
             label = _LABELS[field.name]
             if field.name == "growth" and looks(plan.start):
                 label = "a look at the curvature, and the scores"
+            if field.name == "data" and plan.handed:
+                label = "data, of which the host hands out rows"
             found.append((label, in_bytes(start), in_bytes(full)))
     return [*found, ("total", in_bytes(plan.memory.total), in_bytes(plan.full_memory.total))]
 

@@ -23,7 +23,7 @@ from senn_cli.curvature.kronecker import Spectrum
 from senn_cli.curvature.sides import TrackState
 from senn_cli.curvature.slow import SlowGradient
 from senn_cli.curvature.tracked import TrackSettings
-from senn_cli.engine.arrays import Arrays, batch, drawn_rows
+from senn_cli.engine.arrays import Arrays, batch, drawn_rows, examples
 from senn_cli.engine.metric import Metric
 from senn_cli.engine.objective import Objective
 from senn_cli.nets.features import Architecture, Map, standing
@@ -186,13 +186,31 @@ def reads_inputs(m: Map) -> bool:
     return roles == {"data"} and len(m.sources) == 1 and m.bias and not m.window
 
 
+def make_draw(tracking: Tracking, n: int) -> Callable[..., jax.Array]:
+    """The function from weights or None, key data and step to the rows of n that a look is at."""
+
+    def draw(weights: jax.Array | None, key: jax.Array, step: jax.Array) -> jax.Array:
+        of_rows = jax.random.split(jax.random.fold_in(wrap(key), step), 4)[0]
+        return drawn_rows(n, weights, tracking.samples, of_rows)
+
+    return draw
+
+
 def make_track(
-    objective: Objective, metric: Metric, tracking: Tracking, augmentation: tuple[StepSpec, ...]
+    objective: Objective,
+    metric: Metric,
+    tracking: Tracking,
+    augmentation: tuple[StepSpec, ...],
+    *,
+    drawn_before: bool = False,
 ) -> Callable[..., Tracked]:
     """The function that looks at a batch, to be compiled with its first argument static.
 
     Its arguments: `shape`; the state; the parameters; `widths`; the training data; key data; the
     step, from which with the key all randomness follows.
+
+    Args:
+      drawn_before: whether the data it is given are the batch, as `make_draw` draws it.
     """
 
     def track(
@@ -206,7 +224,11 @@ def make_track(
     ) -> Tracked:
         drawn = jax.random.fold_in(wrap(key), step)
         of_rows, of_images, of_sample, of_roots = jax.random.split(drawn, 4)
-        rows = drawn_rows(data, tracking.samples, of_rows)
+        rows = (
+            jnp.arange(tracking.samples)
+            if drawn_before
+            else drawn_rows(examples(data), data.weights, tracking.samples, of_rows)
+        )
         x, y = batch(data, rows, augmentation, of_images)
         units = used_of(shape, widths)
         rank_one = tracking.settings.method == "rank_one"

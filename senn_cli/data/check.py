@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,8 @@ def check_dataset(dataset: Dataset) -> Report:
 
     Loading has refused what cannot be trained on; this finds what can, but perhaps should not.
     """
+    whole: Any = {name: replace(part, x=np.asarray(part.x)) for name, part in dataset.parts.items()}
+    dataset = replace(dataset, **whole)
     rows = {name: _row_hashes(part.x) for name, part in dataset.parts.items()}
     parts = {
         name: _report_part(part, rows[name], dataset.classes)

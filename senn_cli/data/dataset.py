@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from senn_cli.data.rows import taken
+
 if TYPE_CHECKING:
     from senn_cli.data.encoding import Encoding
 
@@ -32,7 +34,8 @@ class Part:
     """Examples that belong together: the training, validation or test part.
 
     Attributes:
-      x: inputs as stored, `(N, *shape)`, uint8, float32 or float64.
+      x: inputs as stored, `(N, *shape)`, uint8, float32 or float64; in memory, or `Rows` of a
+        file that is mapped, which are read where they are asked for.
       y: targets, class numbers int32 `(N,)`, or values float32 or float64 `(N, k)`; of several
         labels which hold, 0 or 1.
       ids: row numbers in the source, int64 `(N,)`. Where the source has a test part of its own, the
@@ -59,7 +62,7 @@ class Part:
     def take(self, rows: Array) -> Part:
         """The part made of these positions, in this order."""
         weights = None if self.weights is None else self.weights[rows]
-        return Part(self.x[rows], self.y[rows], self.ids[rows], weights)
+        return Part(taken(self.x, rows), self.y[rows], self.ids[rows], weights)
 
 
 @dataclass(frozen=True)

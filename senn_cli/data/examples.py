@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from senn_cli.data.dataset import Array
+from senn_cli.data.joined import Joined
 from senn_cli.errors import DataError
 from senn_cli.words import in_bytes, plural
 
 LIMIT = 8 * 10**9
-"""Bytes that are read into memory at most; while they are joined it is twice that."""
+"""Bytes that are read into memory at most; while they are joined it is twice that. More go into a
+file, which is mapped."""
 
 _CHANNELS = (1, 3, 4)
 
@@ -41,19 +43,20 @@ def read_all(source: Any, what: str, limit: int = LIMIT) -> tuple[Array, Array |
         inputs alone or a pair of inputs and target, each a tensor, an array, a number, or an image
         of Pillow.
       what: how to call it in errors.
-      limit: the most bytes.
+      limit: the most bytes in memory.
 
     Returns:
-      (inputs, targets, notes): `(N, *shape)`, and `(N, ...)` or None where there are none.
+      (inputs, targets, notes): `(N, *shape)`, mapped from a file where they are more than `limit`,
+      and `(N, ...)` or None where there are none.
 
     Raises:
-      DataError: no examples, mappings, examples that differ in shape, or more bytes than `limit`.
+      DataError: no examples, mappings, or examples that differ in shape.
     """
     kind = type(source).__name__
-    inputs: list[Array] = []
+    inputs = Joined(limit, batched := _is_batched(source))
     targets: list[Array] = []
-    size, paired, tensors, batched = 0, False, False, _is_batched(source)
-    total = len(source) if hasattr(source, "__len__") and not batched else None
+    first: Array | None = None
+    paired, tensors = False, False
     for number, item in enumerate(_items(source)):
         at = f"{what}: {'batch' if batched else 'example'} {number} of the {kind}"
         pair = isinstance(item, tuple | list) and len(item) == 2
@@ -61,26 +64,18 @@ def read_all(source: Any, what: str, limit: int = LIMIT) -> tuple[Array, Array |
             raise DataError(f"{at} is {'a' if pair else 'no'} pair, unlike the ones before it")
         paired, x = pair, item[0] if pair else item
         tensors |= is_tensor(x)
-        inputs.append(_array(x, at))
+        array = _array(x, at)
         if pair:
             targets.append(_array(item[1], f"{at}, its target"))
-        _require_alike(inputs[0], inputs[-1], batched, at)
-        size += inputs[-1].nbytes
-        if max(size, inputs[0].nbytes * (total or 0)) > limit:
-            raise DataError(
-                f"{what}: the {kind} takes more than the {in_bytes(limit)} that are read into "
-                "memory" + ("" if total is None else f": {in_bytes(inputs[0].nbytes * total)}"),
-                hint="give a part of it (torch.utils.data.Subset), or smaller examples",
-            )
-    if not inputs or not sum(len(x) if batched else 1 for x in inputs):
+        first = array if first is None else first
+        _require_alike(first, array, batched, at)
+        moved = inputs.add(array, channels_last if tensors else None)
+    if not len(inputs):
         raise DataError(f"{what}: the {kind} has no examples")
+    x, where = inputs.joined()
+    told = f"{plural(len(x), 'example')} of a {kind} were read into {where}, {in_bytes(x.nbytes)}"
+    notes = [f"{what}: {told}", *(f"{what}: {note}" for note in moved)]
     join = np.concatenate if batched else np.stack
-    x = join(inputs)
-    told = f"{plural(len(x), 'example')} of a {kind} were read into memory, {in_bytes(x.nbytes)}"
-    notes = [f"{what}: {told}"]
-    if tensors:
-        x, moved = channels_last(x)
-        notes += [f"{what}: {note}" for note in moved]
     return x, join(targets) if paired else None, notes
 
 

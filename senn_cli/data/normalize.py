@@ -6,12 +6,13 @@ eight times its memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 import numpy as np
 
 from senn_cli.data.dataset import Array
+from senn_cli.data.rows import Rows
 from senn_cli.errors import DataError
 
 Method = Literal["per_feature", "per_channel", "global", "none"]
@@ -21,7 +22,7 @@ _BLOCK_BYTES = 1 << 24
 _RELATIVE_SPREAD = {np.float32: 1e-7, np.float64: 1e-15}
 
 
-def resolve(method: str, x: Array) -> Method:
+def resolve(method: str, x: Array | Rows) -> Method:
     """What `normalize: auto` means for these inputs: uint8 `global`, others `per_feature`."""
     if method == "auto":
         return "global" if x.dtype == np.uint8 else "per_feature"
@@ -30,7 +31,7 @@ def resolve(method: str, x: Array) -> Method:
     raise ValueError(f"unknown normalisation {method!r}")
 
 
-def fit(method: str, x: Array) -> tuple[Array, Array]:
+def fit(method: str, x: Array | Rows) -> tuple[Array, Array]:
     """The shift and scale for inputs.
 
     `global` takes one mean and one standard deviation over all values, `per_channel` those of every
@@ -60,10 +61,16 @@ def fit(method: str, x: Array) -> tuple[Array, Array]:
             f"{x.shape[1:]}, not (height, width) or (height, width, channels)"
         )
     if resolved == "global" or (resolved == "per_channel" and x.ndim == 3):
-        shift, scale = standardise(x.reshape(-1, 1))
+        if isinstance(x, Rows):
+            shift, scale = standardise(x, of=lambda rows: rows.reshape(-1, 1))
+        else:
+            shift, scale = standardise(x.reshape(-1, 1))
         return shift.reshape(single), scale.reshape(single)
     if resolved == "per_channel" and x.ndim == 4:
         channels = x.shape[-1]
+        if isinstance(x, Rows):
+            shift, scale = standardise(x, of=lambda rows: rows.reshape(-1, channels))
+            return shift.reshape(1, 1, -1), scale.reshape(1, 1, -1)
         fitted = [standardise(x[..., channel].reshape(-1, 1)) for channel in range(channels)]
         shift, scale = (
             np.concatenate(values).reshape(1, 1, -1) for values in zip(*fitted, strict=True)
@@ -72,7 +79,7 @@ def fit(method: str, x: Array) -> tuple[Array, Array]:
     return standardise(x)
 
 
-def kind(values: Array) -> type[np.float32] | type[np.float64]:
+def kind(values: Array | Rows) -> type[np.float32] | type[np.float64]:
     """The type that values are shifted and scaled in: float64 for float64, else float32.
 
     Float32 holds seven digits, all of which a mean may take that is far from 0.
@@ -87,27 +94,31 @@ def scaled(values: Array, shift: Array, scale: Array) -> Array:
     return result.astype(np.float32)
 
 
-def standardise(values: Array) -> tuple[Array, Array]:
+def standardise(
+    values: Array | Rows, of: Callable[[Array], Array] = lambda rows: rows
+) -> tuple[Array, Array]:
     """Mean and reciprocal standard deviation over the first axis, of shape `shape`.
 
     Args:
       values: `(N, *shape)`, N >= 1, finite.
+      of: what is taken of some rows, in place of the rows themselves.
 
     Returns:
       Both float64 for values of float64, else float32.
     """
-    count = len(values)
-    mean = np.zeros(values.shape[1:])
-    low = np.asarray(values[0], np.float64)
+    one = of(values[:1])
+    count = len(values) * len(one)
+    mean = np.zeros(one.shape[1:])
+    low = np.asarray(one[0], np.float64)
     high = low.copy()
-    for block in _blocks(values):
+    for block in map(of, _blocks(values)):
         mean += block.sum(axis=0)
         low = np.minimum(low, block.min(axis=0))
         high = np.maximum(high, block.max(axis=0))
     mean /= count
     # A second pass instead of E[x^2] - E[x]^2, which loses all digits where the mean is large.
-    squares = np.zeros(values.shape[1:])
-    for block in _blocks(values):
+    squares = np.zeros(one.shape[1:])
+    for block in map(of, _blocks(values)):
         squares += np.square(block - mean).sum(axis=0)
     deviation = np.sqrt(squares / count)
 
@@ -119,7 +130,7 @@ def standardise(values: Array) -> tuple[Array, Array]:
     return shift.astype(result), scale.astype(result)
 
 
-def _blocks(values: Array) -> Iterator[Array]:
+def _blocks(values: Array | Rows) -> Iterator[Array]:
     """The rows in order, a few at a time, as float64."""
     row_bytes = max(1, int(np.prod(values.shape[1:], dtype=np.int64)) * 8)
     step = max(1, _BLOCK_BYTES // row_bytes)

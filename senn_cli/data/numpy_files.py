@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import struct
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from senn_cli.data.dataset import Array
 from senn_cli.errors import DataError
 from senn_cli.given import TABLE, looks_like, require_file
+
+MAPPED = 1 << 30
+"""Bytes from which on an array that is not compressed stays in its file: rows are read from there
+when they are asked for."""
 
 _ANY = Exception
 """What a damaged file can raise in NumPy, zipfile and zlib: almost anything."""
@@ -51,7 +56,8 @@ class Archive:
                 hint=near.format(close[0]) if close else other or None,
             )
         try:
-            return np.asarray(self._file[name])
+            mapped = _mapped(self.path, self._file, name)
+            return np.asarray(self._file[name]) if mapped is None else mapped
         except MemoryError:
             raise
         except _ANY as error:
@@ -61,6 +67,27 @@ class Archive:
             raise DataError(
                 f"{what} is damaged: {_told(error)}", hint="Write the file again."
             ) from error
+
+
+def _mapped(path: Path, file: np.lib.npyio.NpzFile, name: str) -> np.memmap[Any, Any] | None:
+    """A large array that is stored as it is, mapped; None for what is to be read."""
+    archive = file.zip
+    assert archive is not None
+    member = archive.getinfo(name if name in archive.namelist() else f"{name}.npy")
+    if member.compress_type != zipfile.ZIP_STORED or member.file_size < MAPPED:
+        return None
+    with path.open("rb") as raw:
+        raw.seek(member.header_offset + 26)
+        lengths = struct.unpack("<HH", raw.read(4))  # of the name and what follows it
+        raw.seek(member.header_offset + 30 + sum(lengths))
+        version = np.lib.format.read_magic(raw)
+        read = np.lib.format.read_array_header_1_0
+        if version != (1, 0):
+            read = np.lib.format.read_array_header_2_0
+        shape, fortran, dtype = read(raw)
+        if dtype.hasobject or fortran:
+            return None
+        return np.memmap(path, dtype, "r", raw.tell(), shape)
 
 
 @contextlib.contextmanager

@@ -116,8 +116,8 @@ def as_float32(values: Array, what: str) -> Array:
         raise DataError(f"{what}: expected real numbers, found type {values.dtype}")
     require_finite(values, what)
     with np.errstate(over="ignore"):
-        single = values.astype(np.float32)
-    if not np.isfinite(single).all():
+        single = values.astype(np.float32, copy=False)
+    if single is not values and not np.isfinite(single).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(single))[0])
         raise DataError(f"{what}: {values[where]} at index {where} is too large for float32")
     return single

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -43,7 +43,7 @@ def on_device(dataset: Dataset, part: Part, place: Placement = ONE) -> Arrays:
     Numbers of float64 are centred here: those far from 0 would lose all their digits in float32.
     Inputs are scaled, too; targets are counted in `dataset.unit`.
     """
-    x, shift, scale = part.x, dataset.shift, dataset.scale
+    x, shift, scale = np.asarray(part.x), dataset.shift, dataset.scale
     if x.dtype == np.float64:
         x = scaled_on_the_host(x, shift, scale)
         shift, scale = np.zeros_like(shift), np.ones_like(scale)
@@ -97,16 +97,24 @@ def _taken(array: jax.Array, rows: jax.Array) -> jax.Array:
     return by_rows(array[rows])
 
 
-def drawn_rows(arrays: Arrays, count: int, key: jax.Array) -> jax.Array:
-    """`count` rows drawn with replacement, each as often as it counts: their plain mean is that of
-    the weighted examples."""
-    if arrays.weights is None:
-        return jax.random.randint(key, (count,), 0, examples(arrays))
-    edges = jnp.cumsum(arrays.weights)
+def drawn_rows(n: int, weights: jax.Array | None, count: int, key: jax.Array) -> jax.Array:
+    """`count` of n rows drawn with replacement, each as often as it counts: their plain mean is
+    that of the weighted examples."""
+    if weights is None:
+        return jax.random.randint(key, (count,), 0, n)
+    edges = jnp.cumsum(weights)
     places = jax.random.uniform(key, (count,)) * edges[-1]
-    return jnp.minimum(jnp.searchsorted(edges, places, side="right"), examples(arrays) - 1)
+    return jnp.minimum(jnp.searchsorted(edges, places, side="right"), n - 1)
 
 
-def examples(arrays: Arrays) -> int:
+class Counted(Protocol):
+    """Whatever has the targets of a part."""
+
+    @property
+    def y(self) -> Any:
+        """One an example."""
+
+
+def examples(data: Counted) -> int:
     """How many examples there are."""
-    return int(arrays.y.shape[0])
+    return int(data.y.shape[0])

@@ -17,6 +17,7 @@ import jax
 
 from senn_cli.curvature.tracking import Tracked
 from senn_cli.engine.arrays import Arrays
+from senn_cli.engine.feed import Data
 from senn_cli.growth.edits import Edit
 from senn_cli.nets.architecture import Layer
 from senn_cli.nets.features import Architecture, Feature, Map, feature_named, map_named, readers
@@ -221,7 +222,7 @@ class View:
     architecture: Architecture
     params: Parameters
     widths: jax.Array
-    data: Arrays
+    data: Data
     seed: int
     step: int
     asked: int

@@ -17,6 +17,7 @@ import numpy as np
 from senn_cli.curvature.kronecker import SMALLEST
 from senn_cli.curvature.observe import input_rows, observe
 from senn_cli.engine.arrays import Arrays, inputs, targets
+from senn_cli.engine.feed import handed
 from senn_cli.engine.metric import Metric
 from senn_cli.engine.objective import Objective
 from senn_cli.engine.programs import Ledger, Program
@@ -166,6 +167,6 @@ class Sights:
     def seen(self, view: View, at: str, rows: np.ndarray) -> Sight:
         """Layer `at` in the examples `rows`."""
         shape = view.architecture.shape()
-        found = self._look(shape, at, view.params, view.widths, view.data, rows)
+        found = self._look(shape, at, view.params, view.widths, *handed(view.data, rows))
         sight: Sight = jax.device_get(found)
         return sight

@@ -22,7 +22,8 @@ class DeviceSpec(Model):
     data_memory: Positive | None = Field(
         default=None,
         description="Gigabytes of the inputs of a part of the data that a device takes whole; of "
-        "more than that every device holds its share. null: a quarter of the device's memory.",
+        "more each of several devices holds its share, and a single one is handed the rows of a "
+        "batch when it needs them. null: a quarter of the device's memory.",
     )
 
     def limit(self, memory: float) -> float:

@@ -359,7 +359,9 @@ _REST = {
         "devices",
     ),
     "device.data_memory": Note(
-        "Smaller: more room for the network; every batch is gathered from all devices.", "gigabytes"
+        "Smaller: more room for the network; every batch is gathered from all devices, or handed "
+        "out by the host.",
+        "gigabytes",
     ),
     "gpu_memory": Note("Smaller: leaves room for others; too small: out of memory.", "share"),
     "deterministic": Note("On: equal bits in every run on a GPU, slower."),

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import prod
+from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from senn_cli.curvature.kronecker import Spectrum, spectrum, with_constant
 from senn_cli.curvature.tracked import TrackSettings
-from senn_cli.curvature.tracking import Tracking, make_track
+from senn_cli.curvature.tracking import Tracking
 from senn_cli.data.dataset import Dataset
-from senn_cli.engine.arrays import Arrays, examples, inputs, on_device, weights_of
+from senn_cli.engine.arrays import Arrays, examples, inputs, weights_of
 from senn_cli.engine.effort import efforts_of
-from senn_cli.engine.evaluate import make_evaluate
+from senn_cli.engine.evaluate import make_add, make_evaluate
+from senn_cli.engine.feed import Data, Feed, placed
 from senn_cli.engine.mesh import placement
 from senn_cli.engine.metric import weighted
 from senn_cli.engine.objective import objective_of
@@ -28,6 +32,7 @@ from senn_cli.spec.expansion import StandingSpec
 from senn_cli.spec.optimizer import NaturalGradientSpec
 from senn_cli.training.best import Watch
 from senn_cli.training.footprint import LARGEST_SPECTRUM
+from senn_cli.training.looking import make_look
 from senn_cli.training.loop import Trainer
 from senn_cli.training.network import Network, new_network
 from senn_cli.training.optimizer import Optimizer, make_optimizer
@@ -98,7 +103,7 @@ def assemble(
         require_known(start.state.optimizer)
     place = placement(spec.device)
     train, validation = (
-        None if part is None else on_device(dataset, part, place)
+        None if part is None else placed(dataset, part, place)
         for part in (dataset.train, dataset.validation)
     )
     assert train is not None
@@ -107,7 +112,7 @@ def assemble(
     if augmented:  # then the inputs' second moment over the data is not that of the batches
         optimizer = replace(optimizer, fixed_input_factor=False)
     run_steps = make_stepping(
-        objective, optimizer, batch, augmented, ledger, one_by_one=kind.one_by_one
+        objective, optimizer, batch, augmented, ledger, train, one_by_one=kind.one_by_one
     )
     needs_spectrum = dataset.inputs <= LARGEST_SPECTRUM and (
         optimizer.fixed_input_factor or (spec.proposals == "search" and not kind.tracked)
@@ -115,8 +120,7 @@ def assemble(
     policy = make_policy(spec, objective, optimizer.metric, ledger, optimizer.tracking)
     track = None
     if optimizer.tracking is not None and optimizer.tracking.every is not None:
-        looking = make_track(objective, optimizer.metric, optimizer.tracking, augmented)
-        track = Program("track", looking, ledger, static=(0,), donate=(1,))
+        track = make_look(objective, optimizer.metric, optimizer.tracking, augmented, ledger, train)
     trainer = Trainer(
         dataset=dataset,
         train=train,
@@ -130,6 +134,7 @@ def assemble(
         ledger=ledger,
         run_steps=run_steps,
         evaluate=evaluate,
+        added=Program("evaluate", make_add(objective), ledger, static=(0, 4)),
         track=track,
         input_spectrum=input_spectrum(train, ledger) if needs_spectrum else None,
         watch=Watch.of(spec),
@@ -208,25 +213,42 @@ def make_timetable(spec: Spec, per_epoch: int, stop: Duration | None = None) -> 
     )
 
 
-def input_spectrum(train: Arrays, ledger: Ledger) -> Spectrum:
+def input_spectrum(train: Data, ledger: Ledger) -> Spectrum:
     """The spectrum of the network inputs' second moment over the training part."""
+    n = examples(train)
+    size = min(n, BLOCK)  # never the whole set in floating point at once
+
+    def block(data: Arrays, rows: jax.Array, there: jax.Array, total: jax.Array) -> jax.Array:
+        counted = weighted((rows < n).astype(jnp.float32), weights_of(data, there))
+        a = jnp.sqrt(counted)[:, None] * with_constant(inputs(data, there))
+        return total + a.T @ a
 
     def compute(data: Arrays) -> Spectrum:
-        n = examples(data)
-        size = min(n, BLOCK)  # never the whole set in floating point at once
-
-        def block(index: jax.Array, total: jax.Array) -> jax.Array:
+        def add(index: jax.Array, total: jax.Array) -> jax.Array:
             rows = index * size + jnp.arange(size)
-            there = jnp.minimum(rows, n - 1)
-            counted = weighted((rows < n).astype(jnp.float32), weights_of(data, there))
-            a = jnp.sqrt(counted)[:, None] * with_constant(inputs(data, there))
-            return total + a.T @ a
+            return block(data, rows, jnp.minimum(rows, n - 1), total)
 
         width = 1 + inputs(data, jnp.arange(1)).shape[1]
-        total = jax.lax.fori_loop(0, -(-n // size), block, jnp.zeros((width, width)))
+        total = jax.lax.fori_loop(0, -(-n // size), add, jnp.zeros((width, width)))
         return spectrum(total / n)
 
-    program = Program("input_spectrum", compute, ledger)
+    def fed(feed: Feed) -> Spectrum:
+        more = Program("input_moment", block, ledger, donate=(3,))
+        end = Program("input_spectrum", lambda total: spectrum(total / n), ledger)
+        width = 1 + prod(feed.part.x.shape[1:])
+        total: Any = np.zeros((width, width), np.float32)
+        for start in range(0, n, size):
+            rows = np.arange(start, start + size, dtype=np.int32)
+            piece = feed.take(np.minimum(rows, n - 1))
+            total = more(piece, rows, np.arange(size, dtype=np.int32), total)
+        found: Spectrum = end(total)
+        return found
+
     with ledger.phase("train"):
-        found: Spectrum = jax.block_until_ready(program(train))
+        found: Spectrum
+        if isinstance(train, Feed):
+            found = fed(train)
+        else:
+            found = Program("input_spectrum", compute, ledger)(train)
+        found = jax.block_until_ready(found)
     return found

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from senn_cli.curvature.kronecker import Spectrum
 from senn_cli.curvature.tracking import Tracked
 from senn_cli.engine.arrays import Arrays
+from senn_cli.engine.feed import Data
 from senn_cli.engine.programs import Ledger
 from senn_cli.growth.edits import (
     Edit,
@@ -47,7 +48,7 @@ class Grower:
     optimizer: Optimizer
     rule: CapacityRule
     ledger: Ledger
-    data: Arrays
+    data: Data
     loss: Callable[[Network], float]
     sample: Arrays
     sample_loss: Callable[[Network], float]

@@ -12,7 +12,8 @@ import numpy as np
 from senn_cli.curvature.kronecker import Spectrum
 from senn_cli.curvature.tracking import Tracked
 from senn_cli.data.dataset import Dataset
-from senn_cli.engine.arrays import Arrays, on_device
+from senn_cli.engine.arrays import on_device
+from senn_cli.engine.feed import Data, Feed
 from senn_cli.engine.mesh import ONE, Placement
 from senn_cli.engine.programs import Aborted, Ledger, Program
 from senn_cli.errors import DivergedError
@@ -23,6 +24,7 @@ from senn_cli.randomness import key_data
 from senn_cli.training.ahead import compile_ahead
 from senn_cli.training.best import Best, Watch
 from senn_cli.training.growing import Grower
+from senn_cli.training.looking import Look
 from senn_cli.training.measure import Measure
 from senn_cli.training.network import Network
 from senn_cli.training.observer import Observer
@@ -46,8 +48,8 @@ class Trainer:
     """
 
     dataset: Dataset
-    train: Arrays
-    validation: Arrays | None
+    train: Data
+    validation: Data | None
     network: Network
     optimizer: Optimizer
     policy: Policy
@@ -57,7 +59,8 @@ class Trainer:
     ledger: Ledger
     run_steps: RunSteps
     evaluate: Program
-    track: Program | None
+    added: Program
+    track: Look | None
     input_spectrum: Spectrum | None
     watch: Watch | None = None
     place: Placement = ONE
@@ -68,7 +71,7 @@ class Trainer:
     last_row: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.measure = Measure(self.dataset, self.evaluate, self.ledger)
+        self.measure = Measure(self.dataset, self.evaluate, self.added, self.ledger)
         keys = Keys(*(key_data(self.seed, use) for use in ("batches", "fisher", "augment")))
         self.keys, self.progress, self.track_key = self.place.replicated(
             (keys, self.progress, key_data(self.seed, "track"))
@@ -190,7 +193,8 @@ class Trainer:
             count, limit, step = np.int32(0), np.float32(self.limit), np.int32(0)
             steps = (shape, state, self.progress, widths, self.train, self.keys)
             looks = (shape, state.curvature, state.params, widths)
-            measured = [data for data in (self.validation, self.sample) if data is not None]
+            parts = (self.validation, self.sample)
+            measured = [data for data in parts if data is not None and not isinstance(data, Feed)]
             return [
                 self.run_steps.expect(*steps, self.input_factor, count, limit),
                 *(

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from senn_cli.data.dataset import Array, Dataset, Part
+from senn_cli.data.rows import PIECE
 from senn_cli.engine.gpu import expected_devices
 from senn_cli.nets.features import Architecture
 from senn_cli.nets.registry import kind_named
@@ -25,6 +26,7 @@ class Plan:
       memory, full_memory: of these two.
       examples: of the training, validation and test part.
       devices: how many the run goes over; the memory is that of each of them.
+      handed: whether the training part stays with the host, which hands out rows.
       batch: examples a step.
       steps_per_epoch: full batches in an epoch.
       steps, epochs: length of the run; None where it is given in minutes.
@@ -36,6 +38,7 @@ class Plan:
     memory: Memory
     full_memory: Memory
     devices: int
+    handed: bool
     examples: tuple[int, int, int]
     batch: int
     steps_per_epoch: int
@@ -59,7 +62,8 @@ def make_plan(spec: Spec, dataset: Dataset) -> Plan:
     rule = kind.capacity_rule(spec, platform)
 
     devices = expected_devices(spec.device)
-    data = stored(dataset, devices, spec.device.limit((machine_memory() or math.inf) / devices))
+    limit = spec.device.limit((machine_memory() or math.inf) / devices)
+    data = stored(dataset, devices, limit)
 
     def needed(architecture: Architecture) -> Memory:
         return memory(spec, architecture, batch, examples, data, devices)
@@ -72,6 +76,7 @@ def make_plan(spec: Spec, dataset: Dataset) -> Plan:
         memory=needed(start),
         full_memory=needed(full),
         devices=devices,
+        handed=devices == 1 and _size(dataset.train.x) > limit,
         examples=(examples, 0 if validation is None else len(validation), len(dataset.test)),
         batch=batch,
         steps_per_epoch=per_epoch,
@@ -85,15 +90,21 @@ def stored(dataset: Dataset, devices: int = 1, limit: float = math.inf) -> int:
     """Bytes of the parts that stay on a device.
 
     Args:
-      limit: of the inputs of a part, above which each of `devices` has its share.
+      limit: of the inputs of a part, above which each of `devices` has its share, and a single one
+        two pieces at a time.
     """
     kept = [part for part in (dataset.train, dataset.validation) if part is not None]
 
-    def size(array: Array) -> int:
-        return array.size * min(array.itemsize, 4)  # what is float64 on the host is float32 there
-
     def share(part: Part) -> int:
-        rows = math.ceil(len(part) / devices) if size(part.x) > limit else len(part)
-        return rows * size(part.x[:1])
+        one, rows = _size(part.x[:1]), len(part)
+        if _size(part.x) > limit:
+            # What is handed out is counted in float32.
+            few = math.ceil(2 * PIECE / (4 * max(1, part.x[:1].size)))
+            rows = min(rows, few) if devices == 1 else math.ceil(rows / devices)
+        return rows * one
 
-    return sum(share(part) + size(part.y) for part in kept)
+    return sum(share(part) + _size(part.y) for part in kept)
+
+
+def _size(array: Array) -> int:
+    return array.size * min(array.itemsize, 4)  # what is float64 on the host is float32 there

@@ -14,8 +14,8 @@ import numpy as np
 from senn_cli.data.dataset import Dataset
 from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.data.registry import load
-from senn_cli.engine.arrays import on_device
 from senn_cli.engine.device import choose_device
+from senn_cli.engine.feed import placed
 from senn_cli.engine.mesh import placement
 from senn_cli.engine.programs import Ledger
 from senn_cli.errors import DivergedError, InterruptedRun, UsageError
@@ -265,7 +265,7 @@ def _finish(
     tested: dict[str, Any] = {}
     if len(dataset.test):
         with ledger.phase("evaluate"):
-            loss, value = trainer.measure(on_device(dataset, dataset.test, trainer.place), network)
+            loss, value = trainer.measure(placed(dataset, dataset.test, trainer.place), network)
         tested = {f"test_{trainer.measure.figure}": value, "test_loss": loss}
     params = jax.device_get(network.state.params)
     with ledger.phase("save"):

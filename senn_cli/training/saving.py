@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from senn_cli.data.dataset import Dataset
+from senn_cli.data.rows import blocks
 from senn_cli.errors import RunError
 from senn_cli.runs import layout
 from senn_cli.runs.arrays import host_copies
@@ -102,7 +103,8 @@ def data_digest(dataset: Dataset) -> str:
     for part in (dataset.train, dataset.validation, dataset.test):
         arrays = () if part is None else (part.x, part.y, part.ids, part.weights)
         for array in (array for array in arrays if array is not None):
-            value = zlib.crc32(np.ascontiguousarray(array).data, value)
+            for _, block in blocks(array):
+                value = zlib.crc32(np.ascontiguousarray(block).data, value)
     return f"{value:08x}"
 
 

@@ -248,12 +248,16 @@ def make_order(batch_size: int) -> Callable[..., jax.Array]:
     """The function from keys, epoch and data to the order of that epoch's examples."""
 
     def order(keys: Keys, epoch: jax.Array, data: Arrays) -> jax.Array:
-        n = examples(data)
-        if batch_size == n:
-            return jnp.arange(n)  # the whole set at once: its order does not matter
-        return epoch_order(wrap(keys.batches), epoch, n)
+        return order_of_rows(keys, epoch, examples(data), batch_size)
 
     return order
+
+
+def order_of_rows(keys: Keys, epoch: jax.Array, n: int, batch_size: int) -> jax.Array:
+    """The order `(n,)` in which an epoch goes through n examples."""
+    if batch_size == n:
+        return jnp.arange(n)  # the whole set at once: its order does not matter
+    return epoch_order(wrap(keys.batches), epoch, n)
 
 
 def make_run_steps(
@@ -261,6 +265,8 @@ def make_run_steps(
     optimizer: Optimizer,
     batch_size: int,
     augmentation: tuple[StepSpec, ...] = (),
+    *,
+    in_order: bool = False,
 ) -> Callable[..., tuple[TrainState, Progress]]:
     """The function that takes many steps at once, to be compiled with its first argument static.
 
@@ -268,9 +274,15 @@ def make_run_steps(
     it has the step to stop at. Batch b of epoch e is a slice of a permutation that depends on
     (seed, e) alone, so how steps are grouped into dispatches changes nothing. It stops before the
     first step that yields something not finite and returns the state before it.
+
+    Args:
+      in_order: whether batches follow each other in the data as they are.
     """
     take_step = make_take_step(objective, optimizer, batch_size, augmentation)
-    order_of = make_order(batch_size)
+    shuffled = make_order(batch_size)
+
+    def order_of(keys: Keys, epoch: jax.Array, data: Arrays) -> jax.Array:
+        return jnp.arange(examples(data)) if in_order else shuffled(keys, epoch, data)
 
     def run_steps(
         shape: Architecture,

@@ -73,5 +73,3 @@ def test_a_stream() -> None:
 def test_faults() -> None:
     with pytest.raises(ArgumentError, match="X: the tensor is no array of numbers"):
         given(torch.eye(3).to_sparse())
-    with pytest.raises(ArgumentError, match=r"more than the 40 B .*: 80 B"):
-        given(pairs(10), limit=40)

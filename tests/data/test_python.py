@@ -363,17 +363,24 @@ def test_a_data_set_is_read_once() -> None:
     ("source", "message"),
     [
         (Pairs(0), "the Pairs has no examples"),
-        (Pairs(10**6), r"takes more than the 1\.0 kB that are read into memory: 4\.0 MB"),
         (Stream([np.ones(2), np.ones(3)]), r"example 1 of the Stream has the shape \(3,\)"),
         (Stream([{"a": 1}]), "example 0 of the Stream is a mapping with the keys a"),
         (Stream([np.ones(2), (np.ones(2), 1)]), "example 1 of the Stream is a pair, unlike"),
         (Stream([object()]), "example 0 of the Stream is no array of numbers: it is a object"),
-        (Stream([np.ones(2)] * 100), r"takes more than the 1\.0 kB"),
     ],
 )
 def test_faulty_data_sets(source: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         given(source, limit=1000)
+
+
+def test_more_than_the_limit_is_mapped_from_a_file() -> None:
+    found = given(Stream([np.full(2, n, np.float32) for n in range(500)]), limit=1000)
+    assert isinstance(found.x, np.memmap)
+    np.testing.assert_array_equal(found.x, np.arange(500)[:, None] * [1, 1])
+    assert (
+        "500 examples of a Stream were read into a file, which is mapped, 4.0 kB" in found.notes[0]
+    )
 
 
 def test_targets_come_from_one_place() -> None:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from senn_cli.engine.arrays import Arrays, drawn_rows
+from senn_cli.engine.arrays import drawn_rows
 from senn_cli.engine.objective import CLASSIFICATION, REGRESSION, Objective
 from senn_cli.training import step as step_module
 from senn_cli.training.optimizer import make_optimizer
@@ -55,9 +55,8 @@ def test_a_weighted_step_is_that_on_repeated_examples(
 
 
 def test_rows_are_drawn_as_often_as_they_count() -> None:
-    zero = jnp.zeros(1)
-    data = Arrays(jnp.asarray(EXACT_X), jnp.asarray(LABELS), *(zero,) * 4, jnp.asarray(WEIGHTS))
-    counts = np.bincount(drawn_rows(data, 40_000, jax.random.key(1)), minlength=8)
+    drawn = drawn_rows(8, jnp.asarray(WEIGHTS), 40_000, jax.random.key(1))
+    counts = np.bincount(drawn, minlength=8)
     # Five standard deviations of a count.
     np.testing.assert_allclose(counts, WEIGHTS * 5_000, atol=5 * np.sqrt(15_000))
     assert (counts[WEIGHTS == 0] == 0).all()

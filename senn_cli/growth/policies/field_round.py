@@ -12,6 +12,7 @@ import time
 import numpy as np
 
 from senn_cli.engine.arrays import examples
+from senn_cli.engine.feed import handed
 from senn_cli.growth import judgement
 from senn_cli.growth.edits import AddUnits, Edit, PromoteBud, Redraw
 from senn_cli.growth.field_moments import Seen, reading
@@ -56,7 +57,7 @@ class FieldRound:
         rows = sample_rows(view, count, held_out=s.held_out)
 
         def look(rows: np.ndarray) -> Seen:
-            args = (self.shape, view.params, view.widths, view.data, rows)
+            args = (self.shape, view.params, view.widths, *handed(view.data, rows))
             found: Seen = self.fields.observe(*args)
             return found
 

@@ -15,6 +15,7 @@ import jax
 import numpy as np
 
 from senn_cli.engine.arrays import Arrays, inputs, targets
+from senn_cli.engine.feed import handed
 from senn_cli.engine.objective import Objective
 from senn_cli.engine.programs import Ledger, Program
 from senn_cli.growth.edits import AddUnits, Edit, SplitUnit
@@ -106,12 +107,14 @@ class Firefly(Policy):
         """The best candidates, as many as may come; else the reason why none does."""
         if (reason := self.places.limits.exhausted(view.architecture, view.added)) is not None:
             return Round((Decision(None, reason),))
-        rows, layers = sample_rows(view, self.samples), self.places.layers
+        first, second = sample_rows(view, self.samples)
+        data, both = handed(view.data, np.concatenate([first, second]))
+        rows, layers = (both[: len(first)], both[len(first) :]), self.places.layers
         shape, found = view.architecture.shape(), dict[int, Found]()
         for layer in range(len(view.architecture.hidden)) if layers is None else layers:
             at = hidden_feature(view.architecture, layer).name
             key = key_data(view.seed, f"firefly {at}", view.step)
-            args = (shape, at, key, view.params, view.widths, view.data, rows)
+            args = (shape, at, key, view.params, view.widths, data, rows)
             found[layer] = jax.device_get(self._search(*args))
         ranked = ranking(view.architecture, found)
         best = taken(self.places.limits, view.architecture, ranked)

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from senn_cli.engine.arrays import examples
+from senn_cli.engine.feed import handed
 from senn_cli.growth import judgement
 from senn_cli.growth.compiled import Compiled
 from senn_cli.growth.edits import AddUnits, Edit, InsertLayer
@@ -58,7 +59,7 @@ class SearchRound:
 
     def _look(self, rows: np.ndarray) -> Observed:
         view = self.view
-        args = (view.architecture.shape(), view.params, view.widths, view.data, rows)
+        args = (view.architecture.shape(), view.params, view.widths, *handed(view.data, rows))
         return Observed(self.compiled, self.compiled.observe(*args))
 
     def _target(self, observed: Observed, site: Site) -> Target:

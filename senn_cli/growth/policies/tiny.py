@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from senn_cli.engine.arrays import Arrays, inputs, targets
+from senn_cli.engine.feed import handed
 from senn_cli.engine.objective import Objective
 from senn_cli.engine.programs import Ledger, Program
 from senn_cli.growth.directions import bottleneck
@@ -92,7 +93,12 @@ class Tiny(Policy):
         outgoing = parted(architecture, feature.name, rows)
         units = Units(incoming, {name: w[:, 0] for name, w in outgoing.items()})
         losses = self._line(
-            architecture.shape(), feature.name, view.params, view.widths, view.data, second, units
+            architecture.shape(),
+            feature.name,
+            view.params,
+            view.widths,
+            *handed(view.data, second),
+            units,
         )
         tried = np.nan_to_num(np.asarray(losses, np.float64), nan=np.inf, posinf=np.inf)
         size = float(SIZES[(number := int(np.argmin(tried)))])
