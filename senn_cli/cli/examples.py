@@ -43,6 +43,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "the same without growth, to compare with",
         ),
     ),
+    "launch": (
+        ("senn launch --slurm --gpus 1 mine.yaml", "writes the script of a job"),
+        ("senn launch --slurm --time 8:00:00 mine.yaml --submit", "submits it as well"),
+    ),
     "runs": (
         ("senn runs", "all runs in runs/, the newest first"),
         ("senn runs --sort result --status finished", "the best one first"),

@@ -17,9 +17,7 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import shutil
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +28,7 @@ from senn_cli.runs import rows
 from senn_cli.runs.files import write_atomic
 from senn_cli.runs.free import require_free, taken
 from senn_cli.runs.jsonl import append_row, cut_at, dumps, read_rows
-from senn_cli.runs.names import slug
+from senn_cli.runs.names import stamped
 from senn_cli.words import quoted
 
 _ATTEMPTS = 100
@@ -71,11 +69,10 @@ class RunDirectory:
           RunError: `root` cannot be written.
         """
         root = root.absolute()
-        stamp = time.strftime("%Y%m%d-%H%M%S")
         try:
             root.mkdir(parents=True, exist_ok=True)
             for _ in range(_ATTEMPTS):
-                path = root / f"{slug(name)}-{stamp}-{secrets.token_hex(3)}"
+                path = root / stamped(name)
                 try:
                     path.mkdir()
                 except FileExistsError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+import time
 import unicodedata
 
 MAX_BYTES = 80
@@ -28,6 +30,11 @@ def slug(name: str) -> str:
     # Cutting bytes may cut a character in two; its rest is dropped.
     text = text.encode("utf-8")[:MAX_BYTES].decode("utf-8", errors="ignore")
     return text.strip("-.") or "run"
+
+
+def stamped(name: str) -> str:
+    """`<name>-<YYYYmmdd-HHMMSS>-<6 hex digits>`, which hardly any other run has."""
+    return f"{slug(name)}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
 
 
 def _is_kept(character: str) -> bool:
