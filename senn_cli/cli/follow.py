@@ -63,7 +63,7 @@ def write(content: bytes) -> None:
     stdout.flush()
 
 
-def follow(action: Callable[[Observer], Run], *, quiet: bool) -> None:
+def follow(action: Callable[[Observer], Run], *, quiet: bool, silent: bool = False) -> None:
     """Runs `action` under a live view and prints the summary, or with `quiet` the directory.
 
     The view says its first word before anything is imported that `action` imports: JAX takes
@@ -80,7 +80,7 @@ def follow(action: Callable[[Observer], Run], *, quiet: bool) -> None:
     from senn_cli.words import quoted
 
     place = _Place()
-    watch = Observers([place] if quiet else [place, make_view(console.stderr())])
+    watch = Observers([place] if quiet or silent else [place, make_view(console.stderr())])
     watch.phase("import")
     try:
         run = action(watch)
@@ -96,6 +96,8 @@ def follow(action: Callable[[Observer], Run], *, quiet: bool) -> None:
         raise typer.Exit(130) from None
     finally:
         watch.close()
+    if silent:  # another process tells of the run
+        return
     if quiet:
         write(os.fsencode(run.path) + b"\n")
         return

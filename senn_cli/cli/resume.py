@@ -9,6 +9,7 @@ import typer
 
 from senn_cli.cli.follow import QuietOption, UntilOption, follow, until_of
 from senn_cli.cli.place import RunArgument
+from senn_cli.cli.together import CoordinatorOption, HostIdOption, HostsOption, together
 from senn_cli.cli.validate import SetOption
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ def resume(
             "(see checkpoints.growth in the spec).",
         ),
     ] = False,
+    hosts: HostsOption = None,
+    host_id: HostIdOption = None,
+    coordinator: CoordinatorOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Go on with the run in RUN from its newest checkpoint.
@@ -51,17 +55,21 @@ def resume(
     """
     stop = until_of(until)
 
-    def action(observer: Observer) -> Run:
-        from senn_cli.training.resume import resume_run
+    with together(hosts, host_id, coordinator, run=run, copied=True) as (place, silent):
+        assert place is not None
+        beside = place.parent / "branch" if silent and branch is not None else branch
 
-        return resume_run(
-            run,
-            step=step,
-            overrides=overrides or (),
-            until=stop,
-            branch=branch,
-            before_growth=before_growth,
-            observers=[observer],
-        )
+        def action(observer: Observer) -> Run:
+            from senn_cli.training.resume import resume_run
 
-    follow(action, quiet=quiet)
+            return resume_run(
+                place,
+                step=step,
+                overrides=overrides or (),
+                until=stop,
+                branch=beside,
+                before_growth=before_growth,
+                observers=[observer],
+            )
+
+        follow(action, quiet=quiet, silent=silent)

@@ -10,6 +10,7 @@ import typer
 
 from senn_cli.cli.follow import QuietOption, UntilOption, follow, until_of, write
 from senn_cli.cli.place import RunDirOption, RunsRootOption, SeedOption, with_seed
+from senn_cli.cli.together import CoordinatorOption, HostIdOption, HostsOption, together
 from senn_cli.cli.validate import SetOption
 from senn_cli.errors import UsageError
 
@@ -51,6 +52,9 @@ def train(
             help="`auto`: go on with the run in --run-dir if there is one, else start it.",
         ),
     ] = None,
+    hosts: HostsOption = None,
+    host_id: HostIdOption = None,
+    coordinator: CoordinatorOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Train a network that grows as SPEC describes, and leave a run directory.
@@ -71,7 +75,10 @@ def train(
     elif dry_run:
         _print_plan(loaded)
     else:
-        _train(loaded, runs_root, run_dir, until, auto=resume is not None, quiet=quiet)
+        auto = resume is not None
+        there = auto and run_dir is not None and (run_dir / "spec.yaml").is_file()
+        with together(hosts, host_id, coordinator, run=run_dir, copied=there) as (place, silent):
+            _train(loaded, runs_root, place, until, auto=auto, quiet=quiet, silent=silent)
 
 
 def _print_spec(spec: Spec) -> None:
@@ -105,6 +112,7 @@ def _train(
     *,
     auto: bool,
     quiet: bool,
+    silent: bool,
 ) -> None:
     stop = until_of(until)
     going_on = auto and run_directory is not None and (run_directory / "spec.yaml").is_file()
@@ -120,4 +128,4 @@ def _train(
             spec, root=root, run_directory=run_directory, until=stop, observers=[observer]
         )
 
-    follow(action, quiet=quiet)
+    follow(action, quiet=quiet, silent=silent)

@@ -22,6 +22,7 @@ import jax
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
+from senn_cli.engine.hosts import here
 from senn_cli.errors import DeviceError
 from senn_cli.runs.environment import machine_memory
 from senn_cli.spec.device import DeviceSpec
@@ -135,7 +136,7 @@ def placement(wanted: DeviceSpec) -> Placement:
             f"{forced if every[0][0].platform == 'cpu' else ''}.",
         )
     devices = [device for own in every for device in own[:count]]
-    limit = wanted.limit(_room(every[0]))
+    limit = wanted.limit(here().agreed("the memory", _room(jax.local_devices())))
     if len(devices) == 1:
         return Placement(None, limit)
     # Axes that the compiler divides as it sees fit: explicit ones would make every operation on a

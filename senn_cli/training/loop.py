@@ -14,6 +14,7 @@ from senn_cli.curvature.tracking import Tracked
 from senn_cli.data.dataset import Dataset
 from senn_cli.engine.arrays import on_device
 from senn_cli.engine.feed import Data, Feed
+from senn_cli.engine.hosts import here
 from senn_cli.engine.mesh import ONE, Placement
 from senn_cli.engine.programs import Aborted, Ledger, Program
 from senn_cli.errors import DivergedError
@@ -110,12 +111,12 @@ class Trainer:
         rate = Rate(step)
         if self.memory.pending and not self.exhausted:
             self._grow(observer)
-        while not (self.finished or step == table.until or observer.stops()):
+        while not (self.finished or step == table.until or _stops(observer)):
             if step == 0:
                 # The first step may need the curvature. It follows at once: a moment that has
                 # looked and taken no step would look again when it is resumed.
                 self._look()
-            stop = table.next_stop(step, rate.steps_at_a_time)
+            stop = table.next_stop(step, here().agreed("a step", rate.steps_at_a_time))
             before = self.ledger.seconds["train"]
             with self.ledger.phase("train"):
                 self._advance(stop)
@@ -174,7 +175,7 @@ class Trainer:
             input_spectrum=self.input_spectrum,
         )
         try:
-            with self.ledger.abortable(observer.stops):
+            with self.ledger.abortable(lambda: _stops(observer)):
                 network, memory, events = grower.round(self.network, self.memory)
         except Aborted:
             return
@@ -222,7 +223,9 @@ class Trainer:
             return True
         if table.total is not None:
             return self.step >= table.total
-        return table.minutes is not None and self.ledger.total() >= 60 * table.minutes
+        if table.minutes is None:
+            return False
+        return bool(here().agreed("the clock", self.ledger.total() >= 60 * table.minutes))
 
     def _advance(self, stop: int) -> None:
         """Steps up to step `stop`."""
@@ -305,3 +308,8 @@ class Trainer:
             f"{name} at step {step + 1} is not finite or has exploded (limit {self.limit:g})",
             hint=f"lower optimizer.learning_rate{damped}; the weights of step {step} are kept",
         )
+
+
+def _stops(observer: Observer) -> bool:
+    """Whether an observer of any process asks to stop."""
+    return any(here().gathered("a boundary", observer.stops()))

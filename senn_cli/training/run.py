@@ -16,6 +16,7 @@ from senn_cli.data.preprocessing import Preprocessing
 from senn_cli.data.registry import load
 from senn_cli.engine.device import choose_device
 from senn_cli.engine.feed import placed
+from senn_cli.engine.hosts import here
 from senn_cli.engine.mesh import placement
 from senn_cli.engine.programs import Ledger
 from senn_cli.errors import DivergedError, InterruptedRun, UsageError
@@ -28,9 +29,10 @@ from senn_cli.runs.lock import RunLock
 from senn_cli.runs.weights import save_weights
 from senn_cli.spec import Duration, Spec, dump_spec
 from senn_cli.tracking.tracker import check_trackers
+from senn_cli.training.alike import require_alike
 from senn_cli.training.assemble import assemble
 from senn_cli.training.expected import expected_programs
-from senn_cli.training.interruption import Interruption
+from senn_cli.training.interruption import Interruption, exit_code
 from senn_cli.training.loop import Trainer
 from senn_cli.training.network import Network
 from senn_cli.training.observer import Observer, Observers, Start
@@ -39,7 +41,7 @@ from senn_cli.training.recorder import Recorder
 from senn_cli.training.result import result_of
 from senn_cli.training.saving import Saver, data_digest
 from senn_cli.training.snapshot import Moment
-from senn_cli.training.trackers import open_trackers
+from senn_cli.training.trackers import Trackers, open_trackers
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,9 @@ def begin(spec: Spec, heard: Observer) -> tuple[str, Ledger, Dataset]:
         device = f"{count} devices, {device}"
     ledger = Ledger(announce=heard.phase)
     heard.phase("data")
-    return device, ledger, load(spec)
+    dataset = load(spec)
+    require_alike(spec, data_digest(dataset) if here().count > 1 else "")
+    return device, ledger, dataset
 
 
 def carry_on(
@@ -162,7 +166,12 @@ def carry_on(
     Args:
       heard: those who were passed in; told after everybody of the run's own, see `observer`.
     """
-    trackers = open_trackers(spec, directory.path, trainer.step, heard.note)
+    told = here().index == 0  # the others' rows are the same
+    trackers = (
+        open_trackers(spec, directory.path, trainer.step, heard.note)
+        if told
+        else Trackers((), heard.note)
+    )
     with closing(Observers([trackers, heard])):
         directory.write_preprocessing(Preprocessing.of(dataset).to_json())
         saver = Saver(directory, spec.checkpoints, trainer, data_digest(dataset))
@@ -178,10 +187,11 @@ def carry_on(
         if not trainer.finished:
             trainer.ledger.closed = True
             observer.halted(trainer.moment, "stopped")
-            if interruption.requested is not None:
+            signals = here().gathered("a signal", interruption.requested)
+            if number := next((n for n in signals if n is not None), None):
                 raise InterruptedRun(
                     f"stopped at step {trainer.step}; the run so far is in {directory.path}",
-                    exit_code=interruption.exit_code or 75,
+                    exit_code=exit_code(number),
                     hint=how_to_go_on(directory.path),
                 )
             return _stopped(spec, directory, trainer)
