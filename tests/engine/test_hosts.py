@@ -28,11 +28,16 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def _pair(server: Server, *arguments: object, limit: int = 60, **options: object) -> list[Child]:
-    """Starts both processes of a run."""
+def _coordinator() -> str:
+    """A port of this machine that nobody uses."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+        return f"127.0.0.1:{free.getsockname()[1]}"
+
+
+def _pair(server: Server, *arguments: object, limit: int = 60, **options: object) -> list[Child]:
+    """Starts both processes of a run."""
+    address = _coordinator()
     return [
         server.start(
             *arguments,
@@ -91,9 +96,7 @@ def test_a_signal_to_one_process_stops_both_at_one_step(
 
 
 def test_another_spec_is_refused_in_both(server: Server, spec: Path, tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    address = _coordinator()
     both = [
         server.start(
             *("train", spec, "--run-dir", tmp_path / "run", "--seed", index),
@@ -108,9 +111,7 @@ def test_another_spec_is_refused_in_both(server: Server, spec: Path, tmp_path: P
 
 
 def test_a_host_that_never_comes_is_told(server: Server, spec: Path, tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    address = _coordinator()
     code, child = server.run(
         *("train", spec, "--run-dir", tmp_path / "run"),
         *("--hosts", 2, "--host-id", 0, "--coordinator", address),
