@@ -22,6 +22,7 @@ from senn_cli.growth.edits import (
     describe,
 )
 from senn_cli.growth.policy import Decision, Policy, View
+from senn_cli.growth.told import told
 from senn_cli.nets.architecture import CapacityRule
 from senn_cli.training.network import Network, apply_edits, capacity_edits
 from senn_cli.training.observer import Event
@@ -66,7 +67,7 @@ class Grower:
         asked, added, events = 0, 0, []
         while True:
             with self.ledger.phase("score"):
-                result = self.policy.decide(self._view(network, memory, asked, added))
+                result = told(self.policy.decide(self._view(network, memory, asked, added)))
             accepted = sum(decision.edit is not None for decision in result.decisions)
             if loss_before is None and _measured(result.decisions):
                 loss_before = self.loss(network)
