@@ -157,6 +157,8 @@ def join(count: int, index: int, coordinator: str) -> Hosts:
     # JAX's own answer to SIGTERM would take the place of ours.
     jax.config.update("jax_enable_preemption_service", False)
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    # Programs that run side by side could meet those of another process in another order.
+    jax.config.update("jax_cpu_enable_async_dispatch", False)
     runtime: Any = vars(distributed)["_jax"]
     make: Callable[..., Any] = runtime.get_distributed_runtime_client
     # JAX ends a process that has lost another one with a code of its own, unless it is told how.

@@ -94,12 +94,22 @@ def write_tree(path: Path, tree: Mapping[str, Any]) -> None:
     When one of many arrays fails, Orbax closes its event loop at once. The others' ends are then
     told by asyncio and TensorStore, at any later time: see `senn_cli.cli.quiet`.
     """
+    import jax
     import orbax.checkpoint as ocp
 
+    # Each process writes for itself. Orbax would have them wait for each other, by programs that
+    # run in the saving thread, amid those of training.
+    index = jax.process_index()
+    alone = ocp.options.MultiprocessingOptions(
+        primary_host=index, active_processes={index}, barrier_sync_key_prefix=f"senn-{index}"
+    )
     try:
         with (
             _plainly_named(path.parent) as directory,
-            ocp.Checkpointer(ocp.PyTreeCheckpointHandler(use_ocdbt=True)) as checkpointer,
+            ocp.Checkpointer(
+                ocp.PyTreeCheckpointHandler(use_ocdbt=True, multiprocessing_options=alone),
+                multiprocessing_options=alone,
+            ) as checkpointer,
         ):
             checkpointer.save(directory / path.name, args=ocp.args.PyTreeSave(tree))
     except Exception as error:  # Orbax has no type of its own for what fails
