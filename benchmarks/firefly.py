@@ -41,7 +41,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         for policy, section in POLICIES.items():
             spec = Path(place) / f"{policy}.yaml"
-            spec.write_text(f"{SPEC}expansion: {section}\n")
+            spec.write_text(f"{SPEC}expansion: {section}\n", encoding="utf-8")
             for seed in range(arguments.seeds):
                 summary = measure(str(spec), [*arguments.overrides, f"seed={seed}"])
                 found[policy].append(summary)

@@ -48,7 +48,7 @@ class Job:
       time: limit as Slurm writes it, such as `90` (minutes), `12:00:00` or `1-12`; None for the
         partition's.
       at_once: how many members of an array may run at a time; None for all.
-      options: further options of `sbatch`, such as `--partition=long`.
+      options: further options of `sbatch`, as it takes them.
       setup: lines of shell before the command, such as `module load cuda`.
       warning: seconds before the limit at which the tasks are told.
       requeues: how often the job may come back.

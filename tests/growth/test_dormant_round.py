@@ -431,7 +431,7 @@ def test_draws_do_not_depend_on_capacity() -> None:
 
 def test_what_comes_into_use_pays_for_its_parameters() -> None:
     # A channel of the first layer has 9 input weights, and 9 x 2 output weights; N is 1000.
-    data: Any = SimpleNamespace(x=np.zeros((1000, 1)), rows=None)
+    data: Any = SimpleNamespace(y=np.zeros(1000), rows=None)
     for price, expected in ((1.0, [0]), (0.5 * 1000 * 0.4 / 27 - 1e-3, [0]), (20.0, [])):
         settings = replace(ALWAYS, price=price, deepens=False)
         found = decided(settings, scores(gains={(0, 3): 0.4}), data=data)
@@ -439,7 +439,7 @@ def test_what_comes_into_use_pays_for_its_parameters() -> None:
 
 
 def test_nobody_pays_from_a_loss_that_the_present_weights_can_take_away() -> None:
-    data: Any = SimpleNamespace(x=np.zeros((1000, 1)), rows=None)
+    data: Any = SimpleNamespace(y=np.zeros(1000), rows=None)
     settings = replace(ALWAYS, price=1.0, deepens=False)
     # eta is 1: of a loss of 0.5 + d, additions can gain d an example; a channel has 27 weights.
     for more, passes in ((0.0, False), (0.026, False), (0.028, True)):

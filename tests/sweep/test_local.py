@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,10 @@ def test_what_is_killed_goes_on_and_what_fails_stops_nobody(tmp_path: Path) -> N
 def test_a_member_that_outlives_its_sweep_is_waited_for(tmp_path: Path) -> None:
     folder, members = begun(tmp_path, "seeds: 1")
     words: Any = command(**{"seed-0": "wait"})
-    pid = os.fork()
+    with warnings.catch_warnings():
+        # Other tests of this process may have started JAX, which the child does not use.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        pid = os.fork()
     if pid == 0:  # a sweep that is killed
         work = Listed(folder, members, _keep, lambda text: None)
         run_members(folder, work, SLOTS, lambda text: None, command=words)
