@@ -1,0 +1,48 @@
+"""One entry to the benchmarks: `python -m benchmarks` lists them, with a name it runs one.
+
+    python -m benchmarks startup --turns 1
+
+Each is a script that also runs by its path; what comes after the name is for it.
+"""
+
+from __future__ import annotations
+
+import ast
+import runpy
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def listed() -> dict[str, str]:
+    """Every benchmark by its name, with the first line of what it says of itself.
+
+    None is imported: some need packages that may be missing.
+    """
+    scripts = sorted(path for path in HERE.glob("*.py") if not path.stem.startswith("_"))
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in scripts}
+    return {
+        name: (ast.get_docstring(ast.parse(text)) or "").split("\n")[0]
+        for name, text in texts.items()
+    }
+
+
+def main() -> None:
+    """Lists, or runs the one that is named."""
+    found = listed()
+    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
+        print("python -m benchmarks NAME [ARGUMENT ...]\n")
+        for name, line in found.items():
+            print(f"  {name:{max(map(len, found))}}  {line}")
+        return
+    name = sys.argv[1]
+    if name not in found:
+        sys.exit(f"no benchmark is called {name!r}; there are {', '.join(found)}")
+    sys.path.insert(0, str(HERE))  # they use one another, as they do by their paths
+    sys.argv = [str(HERE / f"{name}.py"), *sys.argv[2:]]
+    runpy.run_path(sys.argv[0], run_name="__main__")
+
+
+if __name__ == "__main__":
+    main()
