@@ -16,6 +16,7 @@ import numpy as np
 
 from senn_cli.data.normalize import kind
 from senn_cli.engine.arrays import examples
+from senn_cli.engine.feed import handed
 from senn_cli.engine.objective import objective_of
 from senn_cli.engine.programs import Program
 from senn_cli.errors import RunError
@@ -93,14 +94,14 @@ class Recorder(Observer):
         if not network.architecture.hidden:
             return
         data, dataset = self.trainer.train, self.trainer.dataset
-        raw = dataset.train.x.reshape(-1)
+        raw = np.asarray(dataset.train.x).reshape(-1)
         wide: Any = kind(raw)
         shift, scale = (wide(np.ravel(v)[0]) for v in (dataset.shift, dataset.scale))
         location, width = grid((raw - shift) * scale)
         places = weights_at(location[None, :], width[:, None]).reshape(-1, 2).astype(np.float32)
         rows = np.arange(min(examples(data), 8192), dtype=np.int32)
         shape = network.architecture.shape()
-        args = (network.state.params, network.widths, data, rows, places)
+        args = (network.state.params, network.widths, *handed(data, rows), places)
         with self.trainer.ledger.phase("evaluate"):
             ratio, eta = self._landscape(shape, *args)
         ratio = np.asarray(ratio).reshape(len(width), len(location))
@@ -142,7 +143,7 @@ class Recorder(Observer):
 
     def _save_boundary(self, network: Network, step: int, when: When) -> None:
         dataset = self.trainer.dataset
-        points = dataset.train.x.reshape(-1, 2)
+        points = np.asarray(dataset.train.x).reshape(-1, 2)
         points = points.astype(kind(points))
         low, high = points.min(axis=0), points.max(axis=0)
         margin = 0.1 * (high - low)

@@ -188,7 +188,7 @@ def fitted(part: Part, dataset: Dataset, how: Preprocessing, where: str) -> Part
             f"{where}: the inputs are {part.x.dtype}, but the run's are {how.dtype}",
             hint="Store both alike, so that both have the same range of values.",
         )
-    x = part.x.reshape(len(part), *how.shape)
+    x = np.asarray(part.x).reshape(len(part), *how.shape)
     if dataset.task == "regression":
         if dataset.outputs != len(how.target_shift):
             raise DataError(
