@@ -20,6 +20,7 @@ from senn_cli.spec import Duration
 from senn_cli.spec.load import from_values
 from senn_cli.training.resume import resume_run
 from senn_cli.training.run import train_run
+from senn_cli.use.evaluation import evaluate_run
 
 MLP: dict[str, Any] = {
     "network": {"kind": "mlp", "hidden": [4], "capacity": {"initial": [8]}},
@@ -159,6 +160,9 @@ def test_a_large_npz_is_mapped_and_never_read_whole(
     monkeypatch.setattr(Rows, "__getitem__", counted)
     require_alike(whole, train_run(fed, run_directory=tmp_path / "fed"))
     assert 0 < most < 300  # the training part has 300; a round's sample is half of it
+    summary = json.loads((tmp_path / "fed" / "summary.json").read_text())
+    loss = evaluate_run(tmp_path / "fed").measures.loss
+    np.testing.assert_allclose(loss, summary["test_loss"], rtol=1e-5)
 
 
 def test_images_that_are_mapped_are_scaled_as_in_memory() -> None:
