@@ -36,7 +36,8 @@ def spec_of(way: str, seed: int, arguments: argparse.Namespace) -> dict[str, Any
     times = {"every": {"steps": per_epoch}, "until": {"steps": at}, "max_hidden": 128}
     width = {"per_round": 64}
     expansions: dict[str, Any] = {
-        "net2net": {"policy": "net2net", "start": {"steps": at}, "width": width, **times},
+        "net2net": {"policy": "net2net", "start": {"steps": at}, "width": width, **times}
+        | {"jitter": arguments.jitter},
         "padding": {
             "policy": "dynamic_node_creation",
             "start": {"steps": at - per_epoch},  # a loss to compare with
@@ -91,9 +92,11 @@ def main() -> None:
     parser.add_argument("--after", type=int, default=8, help="epochs from there")
     parser.add_argument("--batch", type=int, default=100)
     parser.add_argument("--subset", type=int, default=None, help="images; all without it")
+    parser.add_argument("--jitter", type=float, default=1e-2, help="noise on copies")
+    parser.add_argument("--ways", nargs="+", default=["net2net", "padding", "scratch"])
     arguments = parser.parse_args()
     for seed in range(arguments.seeds):
-        for way in ("net2net", "padding", "scratch"):
+        for way in arguments.ways:
             reached, first = measure(way, seed, arguments)
             told = "never" if reached is None else f"{reached:.1f} epochs"
             print(f"seed {seed} {way:8} {told:>11}, first accuracy {100 * first:.2f}%", flush=True)
