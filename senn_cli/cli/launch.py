@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from senn_cli.cli.place import RunsRootOption, SeedOption, with_seed
+from senn_cli.cli.resources import (
+    CoresOption,
+    GpusOption,
+    MemoryOption,
+    SbatchOption,
+    SetupOption,
+    TimeOption,
+)
 from senn_cli.cli.validate import SetOption
-from senn_cli.cluster.slurm import Job, script, submit
+from senn_cli.cluster.slurm import Job, Resources, script, submit
 from senn_cli.errors import RunError, UsageError
 
 if TYPE_CHECKING:
@@ -20,39 +28,18 @@ if TYPE_CHECKING:
 def launch(
     spec: Annotated[str, typer.Argument(metavar="SPEC", help="The spec file.")],
     slurm: Annotated[bool, typer.Option("--slurm", help="As a job of Slurm.")] = False,
-    gpus: Annotated[int, typer.Option("--gpus", metavar="N", min=0, help="GPUs of the job.")] = 0,
-    cores: Annotated[
-        int | None,
-        typer.Option("--cores", metavar="N", min=1, help="CPU cores; many clusters give one."),
-    ] = None,
-    memory: Annotated[
-        str | None, typer.Option("--memory", metavar="SIZE", help="Such as `64G`.")
-    ] = None,
-    time: Annotated[
-        str | None,
-        typer.Option(
-            "--time",
-            metavar="LIMIT",
-            help="Such as `12:00:00`, or `2-0` for two days; the run is saved five minutes before "
-            "it, and goes on when its turn comes again.",
-        ),
-    ] = None,
-    sbatch: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--sbatch",
-            metavar="OPTION",
-            help="One more option of sbatch, such as --sbatch=--partition=long. Can be repeated.",
-        ),
-    ] = None,
-    setup: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--setup",
-            metavar="LINE",
-            help="A line of shell before the run, such as `module load cuda`. Can be repeated.",
-        ),
-    ] = None,
+    nodes: Annotated[
+        int, typer.Option("--nodes", metavar="N", min=1, help="Machines that train the run.")
+    ] = 1,
+    tasks: Annotated[
+        int, typer.Option("--tasks", metavar="M", min=1, help="Processes on each of them.")
+    ] = 1,
+    gpus: GpusOption = 0,
+    cores: CoresOption = None,
+    memory: MemoryOption = None,
+    time: TimeOption = None,
+    sbatch: SbatchOption = None,
+    setup: SetupOption = None,
     submit_it: Annotated[
         bool, typer.Option("--submit", help="Submit the script, and print the job's number.")
     ] = False,
@@ -73,7 +60,8 @@ def launch(
 
     The script is written beside the run's directory, as DIR.sbatch, and its path is printed. Before
     the time limit the run is saved, the job goes back into the queue, and there the run goes on. A
-    finished or failed run ends the job.
+    finished or failed run ends the job. With several nodes or tasks srun starts a process for each
+    task, and they train the run together.
     """
     from senn_cli.runs.names import stamped
     from senn_cli.spec import load_spec
@@ -83,7 +71,17 @@ def launch(
         raise UsageError("a run is launched by something", hint="Add --slurm, for a job of Slurm.")
     overrides = with_seed(overrides, seed)
     loaded = load_spec(spec, overrides, also=foreseen)
-    _require_fitting(loaded, gpus)
+    asked = Resources(
+        nodes=nodes,
+        tasks=tasks,
+        gpus=gpus,
+        cores=cores,
+        memory=memory,
+        time=time,
+        options=tuple(sbatch or ()),
+        setup=tuple(setup or ()),
+    )
+    _require_fitting(loaded, asked)
     place = (run_dir or runs_root / stamped(loaded.name)).absolute()
     # This interpreter by its path: the job need not find the same one on its own PATH.
     command = [sys.executable, "-m", "senn_cli", "train", str(Path(spec).absolute())]
@@ -93,32 +91,29 @@ def launch(
         commands=(tuple(command),),
         name=loaded.name,
         log=str(_beside(place, "-%j.log")),
-        gpus=gpus,
-        cpus=cores,
-        memory=memory,
-        time=time,
-        options=tuple(sbatch or ()),
-        setup=tuple(setup or ()),
+        asked=asked,
     )
     file = _beside(place, ".sbatch")
     _write(file, script(job))
     _tell(job, file, submit(file) if submit_it else None)
 
 
-def _require_fitting(spec: Spec, gpus: int) -> None:
+def _require_fitting(spec: Spec, asked: Resources) -> None:
     """Raises `UsageError` for GPUs that the run would not use, or could not have."""
-    kind, count = spec.device.kind, spec.device.count
-    if kind == "gpu" and not gpus:
+    kind, count, own = spec.device.kind, spec.device.count, asked.gpus_of_task
+    if kind == "gpu" and not own:
         raise UsageError("the spec asks for a GPU, and without --gpus a job has none")
-    if gpus and kind == "cpu":
+    if own and kind == "cpu":
         raise UsageError(
-            f"--gpus is {gpus}, and the spec has device.kind: cpu",
+            f"--gpus is {asked.gpus}, and the spec has device.kind: cpu",
             hint="Leave --gpus out, or add --set device.kind=gpu.",
         )
-    if gpus and count not in ("all", gpus):
+    if own and count not in ("all", own):
+        each = "" if asked.tasks == 1 else f" for {asked.tasks} tasks a node"
         raise UsageError(
-            f"--gpus is {gpus}, and the spec's run goes over {count} (device.count)",
-            hint="Make them one number, or add --set device.count=all.",
+            f"--gpus is {asked.gpus}{each}, and every process of the spec's run goes over {count} "
+            "(device.count)",
+            hint=f"Make that {own}, or add --set device.count=all.",
         )
 
 

@@ -13,6 +13,15 @@ import typer
 
 from senn_cli.cli.follow import write
 from senn_cli.cli.place import RunsRootOption
+from senn_cli.cli.resources import (
+    CoresOption,
+    GpusOption,
+    MemoryOption,
+    SbatchOption,
+    SetupOption,
+    TimeOption,
+)
+from senn_cli.cluster.slurm import Resources
 from senn_cli.errors import RunError, SennError, UsageError
 from senn_cli.words import plural
 
@@ -79,30 +88,12 @@ def sweep(
             "sbatch; the same command later hands in the rest, and at the end shows the result.",
         ),
     ] = _Launcher.LOCAL,
-    time: Annotated[
-        str | None,
-        typer.Option(
-            "--time",
-            metavar="LIMIT",
-            help="Of Slurm: a member's limit, such as 4:00:00; one that comes to it goes on later.",
-        ),
-    ] = None,
-    gpus: Annotated[
-        int, typer.Option("--gpus", metavar="N", min=0, help="Of Slurm: GPUs of a member.")
-    ] = 0,
-    cores: Annotated[
-        int | None,
-        typer.Option("--cores", metavar="N", min=1, help="Of Slurm: CPU cores of a member."),
-    ] = None,
-    sbatch: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--sbatch",
-            metavar="OPTION",
-            help="Of Slurm: one more option of sbatch, such as --sbatch=--partition=long. "
-            "Can be repeated.",
-        ),
-    ] = None,
+    gpus: GpusOption = 0,
+    cores: CoresOption = None,
+    memory: MemoryOption = None,
+    time: TimeOption = None,
+    sbatch: SbatchOption = None,
+    setup: SetupOption = None,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -121,13 +112,23 @@ def sweep(
     """
     from senn_cli.sweep.begin import hand_over, planned, run_here
     from senn_cli.sweep.read import read_sweep
-    from senn_cli.sweep.slurm import Resources, shown
+    from senn_cli.sweep.slurm import shown
 
     found = read_sweep(path, overrides or (), seeds, controls or ())
     place = directory or runs_root / found.name
-    asked = Resources(gpus, cores, time, jobs, tuple(sbatch or ()))
+    asked = Resources(
+        gpus=gpus,
+        cores=cores,
+        memory=memory,
+        time=time,
+        at_once=jobs,
+        options=tuple(sbatch or ()),
+        setup=tuple(setup or ()),
+    )
     if launcher == _Launcher.LOCAL and asked != Resources(at_once=jobs):
-        raise UsageError("--time, --gpus, --cores and --sbatch are for --launcher slurm")
+        raise UsageError(
+            "--gpus, --cores, --memory, --time, --sbatch and --setup are for --launcher slurm"
+        )
     if dry_run and launcher == _Launcher.SLURM:
         write(shown(place, [m for m in planned(found) if m.spec], asked).encode("utf-8"))
         return

@@ -33,6 +33,49 @@ REQUEUES = 100
 
 
 @dataclass(frozen=True)
+class Resources:
+    """What a job, or every member of an array, asks of the cluster.
+
+    Attributes:
+      nodes: machines.
+      tasks: processes on each of them.
+      gpus: GPUs of each node, divided evenly over its tasks.
+      cores: CPU cores of each task; None for the cluster's default.
+      memory: of each node, such as `64G`; None for the cluster's default.
+      time: limit as Slurm writes it, such as `90` (minutes), `12:00:00` or `1-12`; None for the
+        partition's.
+      at_once: how many members of an array may run at a time; None for all.
+      options: further options of `sbatch`, as it takes them.
+      setup: lines of shell before the command, such as `module load cuda`.
+    """
+
+    nodes: int = 1
+    tasks: int = 1
+    gpus: int = 0
+    cores: int | None = None
+    memory: str | None = None
+    time: str | None = None
+    at_once: int | None = None
+    options: tuple[str, ...] = ()
+    setup: tuple[str, ...] = ()
+
+    @property
+    def gpus_of_task(self) -> int:
+        """GPUs of each task.
+
+        Raises:
+          UsageError: they do not divide evenly.
+        """
+        if self.gpus % self.tasks:
+            raise UsageError(
+                f"--gpus is {self.gpus}, and {self.tasks} tasks on each node (--tasks) cannot "
+                "have equally many of them: every process needs GPUs of its own",
+                hint="Give a multiple, or one task a node, which uses all GPUs of it.",
+            )
+        return self.gpus // self.tasks
+
+
+@dataclass(frozen=True)
 class Job:
     """A job of Slurm.
 
@@ -40,16 +83,7 @@ class Job:
       commands: what every task runs; more than one make an array with one member each.
       name: shown by `squeue`.
       log: file that the output goes to, with Slurm's patterns (`%j`; `%A` and `%a` in an array).
-      nodes: machines.
-      tasks: processes on each of them.
-      gpus: GPUs of each node, all of which each of its tasks sees.
-      cpus: CPU cores of each task; None for the cluster's default.
-      memory: of each node, such as `64G`; None for the cluster's default.
-      time: limit as Slurm writes it, such as `90` (minutes), `12:00:00` or `1-12`; None for the
-        partition's.
-      at_once: how many members of an array may run at a time; None for all.
-      options: further options of `sbatch`, as it takes them.
-      setup: lines of shell before the command, such as `module load cuda`.
+      asked: what it asks of the cluster.
       warning: seconds before the limit at which the tasks are told.
       requeues: how often the job may come back.
     """
@@ -57,15 +91,7 @@ class Job:
     commands: tuple[tuple[str, ...], ...]
     name: str
     log: str
-    nodes: int = 1
-    tasks: int = 1
-    gpus: int = 0
-    cpus: int | None = None
-    memory: str | None = None
-    time: str | None = None
-    at_once: int | None = None
-    options: tuple[str, ...] = ()
-    setup: tuple[str, ...] = ()
+    asked: Resources = Resources()
     warning: int = WARNING
     requeues: int = REQUEUES
 
@@ -82,10 +108,11 @@ def script(job: Job) -> str:
       UsageError: a value that would not be one line's option, or a limit within the warning.
     """
     _require_usable(job)
-    setup = [*job.setup, ""] if job.setup else []
-    srun = ["srun", f"--ntasks={job.nodes * job.tasks}", "--kill-on-bad-exit=0"]
+    asked = job.asked
+    setup = [*asked.setup, ""] if asked.setup else []
+    srun = ["srun", f"--ntasks={asked.nodes * asked.tasks}", "--kill-on-bad-exit=0"]
     # srun does not take this one from the job.
-    srun += [] if job.cpus is None else [f"--cpus-per-task={job.cpus}"]
+    srun += [] if asked.cores is None else [f"--cpus-per-task={asked.cores}"]
     lines = [
         "#!/bin/bash",
         *(f"#SBATCH {option}" for option in _options(job)),
@@ -107,27 +134,29 @@ def script(job: Job) -> str:
 
 def _options(job: Job) -> list[str]:
     """What `sbatch` is told."""
+    asked, own = job.asked, job.asked.gpus_of_task
     given = {
         "job-name": job.name,
         "output": job.log,
         "open-mode": "append",  # what is requeued writes on
-        "nodes": job.nodes,
-        "ntasks-per-node": job.tasks,
-        "gpus-per-node": job.gpus or None,
-        "cpus-per-task": job.cpus,
-        "mem": job.memory,
-        "time": job.time,
+        "nodes": asked.nodes,
+        "ntasks-per-node": asked.tasks,
+        # Several tasks of a node see each its own GPUs by the latter, and all by the former.
+        "gpus-per-node" if asked.tasks == 1 else "gpus-per-task": own or None,
+        "cpus-per-task": asked.cores,
+        "mem": asked.memory,
+        "time": asked.time,
         "signal": f"USR1@{job.warning}",
         "array": _array(job),
     }
-    own = [f"--{name}={_quoted(value)}" for name, value in given.items() if value is not None]
-    return [*own, "--requeue", *job.options]
+    told = [f"--{name}={_quoted(value)}" for name, value in given.items() if value is not None]
+    return [*told, "--requeue", *asked.options]
 
 
 def _array(job: Job) -> str | None:
     if not job.array:
         return None
-    at_once = "" if job.at_once is None else f"%{job.at_once}"
+    at_once = "" if job.asked.at_once is None else f"%{job.asked.at_once}"
     return f"0-{len(job.commands) - 1}{at_once}"
 
 
@@ -149,21 +178,41 @@ def _command(job: Job) -> list[str]:
     return ['case "$SLURM_ARRAY_TASK_ID" in', *members, "esac"]
 
 
+_OWN = {
+    ("nodes", "N"): "--nodes",
+    ("ntasks", "n", "ntasks-per-node"): "--tasks",
+    ("cpus-per-task", "c"): "--cores",
+    ("mem",): "--memory",
+    ("time", "t"): "--time",
+    ("array", "a", "signal", "open-mode", "requeue", "no-requeue"): "",
+}
+"""Options of `sbatch` that the script relies on, and by which of ours they are set."""
+
+
 def _require_usable(job: Job) -> None:
+    asked = job.asked
     if not job.commands or not all(job.commands):
         raise UsageError("a job of Slurm needs a command")
-    for option in job.options:
-        if not re.fullmatch(r"--?[A-Za-z][\w-]*([= ].*)?", option):
+    for option in asked.options:
+        found = re.fullmatch(r"--?([A-Za-z][\w-]*)([= ].*)?", option)
+        if found is None:
             raise UsageError(
                 f"{option!r} is no option of sbatch", hint="Write it as --partition=long."
             )
-    for text in (job.name, job.log, job.memory or ""):
+        name = found[1] if option.startswith("--") else found[1][0]  # -N2 is --nodes=2
+        for names, ours in _OWN.items():
+            if name in names:
+                raise UsageError(
+                    f"--sbatch={option} would undo what the script relies on",
+                    hint=f"Use {ours} of this command." if ours else "Leave it out.",
+                )
+    for text in (job.name, job.log, asked.memory or ""):
         if "\n" in text:
             raise UsageError(f"{text!r} has more than one line, as an option of Slurm cannot")
-    if job.time is not None and minutes(job.time) * 60 <= job.warning:
+    if asked.time is not None and minutes(asked.time) * 60 <= job.warning:
         raise UsageError(
-            f"--time {job.time} is not more than the {job.warning} seconds before it at which the "
-            "run is told to save",
+            f"--time {asked.time} is not more than the {job.warning} seconds before it at which "
+            "the run is told to save",
             hint="Ask for more time.",
         )
 

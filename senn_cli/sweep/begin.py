@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from senn_cli.cluster.slurm import Resources
 from senn_cli.errors import UsageError
 from senn_cli.runs.directory import RunDirectory
 from senn_cli.runs.lock import RunLock
@@ -16,7 +17,7 @@ from senn_cli.sweep.plan import Member, members, require_paths
 from senn_cli.sweep.read import Sweep
 from senn_cli.sweep.search import Searched, sample
 from senn_cli.sweep.slots import Slot, slots
-from senn_cli.sweep.slurm import Resources, hand_in, ready
+from senn_cli.sweep.slurm import hand_in, ready
 from senn_cli.sweep.work import Listed
 
 

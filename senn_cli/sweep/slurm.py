@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from senn_cli.cluster.slurm import Job, script, submit
+from senn_cli.cluster.slurm import Job, Resources, script, submit
 from senn_cli.errors import RunError, UsageError
 from senn_cli.runs.files import write_atomic
 from senn_cli.sweep.folder import Folder
@@ -24,25 +23,6 @@ SCRIPT, JOB = "sweep.sbatch", "slurm-job"
 """Files in the folder: the newest script, and the number under which it was handed in."""
 
 
-@dataclass(frozen=True)
-class Resources:
-    """What every member asks of the cluster.
-
-    Attributes:
-      gpus: for each.
-      cores: for each; None for the cluster's default.
-      time: the limit as Slurm writes it; a member that comes to it is put into the queue again.
-      at_once: members at a time; None for all.
-      options: further ones of `sbatch`.
-    """
-
-    gpus: int = 0
-    cores: int | None = None
-    time: str | None = None
-    at_once: int | None = None
-    options: tuple[str, ...] = ()
-
-
 def job(folder: Folder, members: Sequence[Member], wanted: Resources) -> Job:
     """The array of some members; of a single one a job."""
     number = "%A-%a" if len(members) > 1 else "%j"
@@ -50,11 +30,7 @@ def job(folder: Folder, members: Sequence[Member], wanted: Resources) -> Job:
         commands=tuple(tuple(command_of(folder, member)) for member in members),
         name=folder.path.name,
         log=str(folder.path / "logs" / f"slurm-{number}.log"),
-        gpus=wanted.gpus,
-        cpus=wanted.cores,
-        time=wanted.time,
-        at_once=wanted.at_once,
-        options=wanted.options,
+        asked=wanted,
     )
 
 

@@ -47,6 +47,15 @@ def test_the_script_trains_or_goes_on(place: Path) -> None:
     assert f"next: sbatch '{place}/runs/a b.sbatch'" in result.stderr
 
 
+def test_a_process_is_started_for_every_task_of_every_node(place: Path) -> None:
+    words = ("--nodes", "2", "--tasks", "4", "--gpus", "8", "--set", "device.count=2")
+    assert launched("--slurm", "--run-dir", "m", *words).exit_code == 0
+    lines = Path("m.sbatch").read_text(encoding="utf-8").splitlines()
+    for option in ("nodes=2", "ntasks-per-node=4", "gpus-per-task=2"):
+        assert f"#SBATCH --{option}" in lines
+    assert any(line.startswith("srun --ntasks=8 ") for line in lines)
+
+
 def test_runs_get_directories_of_their_own() -> None:
     first, second = (launched("--slurm").stdout for _ in range(2))
     assert first != second
@@ -80,16 +89,29 @@ def test_with_submit_the_number_of_the_job_is_printed(
         ([], "launched by something"),
         (["--slurm", "--set", "device=gpu"], "without --gpus a job has none"),
         (["--slurm", "--set", "device=cpu", "--gpus", "1"], "device.kind: cpu"),
-        (["--slurm", "--gpus", "2"], "--gpus is 2, and the spec's run goes over 1"),
+        (["--slurm", "--gpus", "2"], "every process of the spec's run goes over 1"),
+        (["--slurm", "--gpus", "4", "--tasks", "2"], "is 4 for 2 tasks a node, and every process"),
+        (["--slurm", "--gpus", "4", "--tasks", "3"], "GPUs of its own"),
+        (["--slurm", "--sbatch=--nodes=2"], "would undo"),
         (["--slurm", "--time", "5"], "not more than the 300 seconds"),
         (["--slurm", "--set", "network.hidden=no"], "network.hidden"),
     ],
-    ids=["no-launcher", "no-gpu", "cpu", "idle-gpu", "short", "spec"],
+    ids=[
+        "no-launcher",
+        "no-gpu",
+        "cpu",
+        "idle-gpu",
+        "idle-gpus",
+        "shared-gpu",
+        "nodes",
+        "short",
+        "spec",
+    ],
 )
 def test_what_is_not_launched(words: list[str], message: str) -> None:
     result = launched(*words)
     assert result.exit_code == 2
-    assert message in result.stderr
+    assert message in " ".join(result.stderr.replace("│", "").split())
     assert not Path("runs").exists()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from senn_cli.cluster.slurm import Job, script, submit
+from senn_cli.cluster.slurm import Job, Resources, script, submit
 from tests.processes import senn
 from tests.slurm import asked, running
 from tests.waiting import wait_until
@@ -51,7 +51,8 @@ def test_the_tasks_of_a_step_find_each_other_and_the_script_is_alone(tmp_path: P
     log, file = tmp_path / "log", tmp_path / "job.sbatch"
     detected = (sys.executable, "-c", DETECTED)
     alone = f"{sys.executable} -c '{DETECTED}'"
-    file.write_text(script(Job((detected,), "two", str(log), tasks=2, cpus=1, setup=(alone,))))
+    asked = Resources(tasks=2, cores=1, setup=(alone,))
+    file.write_text(script(Job((detected,), "two", str(log), asked)))
     number = submit(file)
     wait_until(lambda: ended(number), "the job's end")
     found = [json.loads(line[6:]) for line in written(log).splitlines() if line[:6] == "found "]

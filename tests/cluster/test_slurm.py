@@ -6,13 +6,18 @@ import stat
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from senn_cli.cluster.slurm import Job, minutes, script, submit
+from senn_cli.cluster.slurm import Job, Resources, minutes, script, submit
 from senn_cli.errors import RunError, UsageError
 
 JOB = Job(commands=(("python", "-m", "senn_cli"),), name="moons", log="runs/moons-%j.log")
+
+
+def asking(**asked: Any) -> Job:
+    return replace(JOB, asked=Resources(**asked))
 
 
 def told(text: str) -> dict[str, str]:
@@ -46,14 +51,14 @@ def run(
 
 
 def test_what_slurm_is_asked_for() -> None:
-    job = replace(JOB, nodes=2, gpus=8, tasks=4, cpus=3, memory="64G", time="12:00:00", warning=120)
-    assert told(script(job)) == {
+    job = asking(nodes=2, gpus=8, tasks=4, cores=3, memory="64G", time="12:00:00")
+    assert told(script(replace(job, warning=120))) == {
         "job-name": "moons",
         "output": "runs/moons-%j.log",
         "open-mode": "append",
         "nodes": "2",
         "ntasks-per-node": "4",
-        "gpus-per-node": "8",
+        "gpus-per-task": "2",
         "cpus-per-task": "3",
         "mem": "64G",
         "time": "12:00:00",
@@ -71,9 +76,8 @@ def test_what_is_not_given_is_left_to_the_cluster() -> None:
 
 def test_texts_reach_sbatch_and_the_command_as_they_are(tmp_path: Path) -> None:
     words = ("printf", "%s\n", "it's", 'a "b" $HOME', "`c`", "\\", "")
-    job = replace(
-        JOB, commands=(words,), log='my runs/it\'s "a" \\ #1-%j.log', setup=("export A='x y'",)
-    )
+    job = replace(JOB, asked=Resources(setup=("export A='x y'",)), commands=(words,))
+    job = replace(job, log='my runs/it\'s "a" \\ #1-%j.log')
     assert told(script(job))["output"] == job.log
     done, _ = run(script(job), tmp_path)
     assert done.stdout.splitlines() == list(words[2:])
@@ -82,11 +86,12 @@ def test_texts_reach_sbatch_and_the_command_as_they_are(tmp_path: Path) -> None:
 
 
 def test_a_member_of_an_array_runs_its_own_command(tmp_path: Path) -> None:
-    job = replace(JOB, commands=tuple(("echo", f"member {k}") for k in range(12)), at_once=4)
+    job = replace(JOB, commands=tuple(("echo", f"member {k}") for k in range(12)))
+    job = replace(job, asked=Resources(at_once=4))
     assert told(script(job))["array"] == "0-11%4"
     done, _ = run(script(job), tmp_path, SLURM_ARRAY_TASK_ID="11")
     assert done.stdout == "member 11\n"
-    assert told(script(replace(job, at_once=None)))["array"] == "0-11"
+    assert told(script(replace(job, asked=Resources())))["array"] == "0-11"
 
 
 @pytest.mark.parametrize(
@@ -109,12 +114,28 @@ def test_only_what_was_interrupted_comes_back(
     [
         ({"commands": ()}, "needs a command"),
         ({"name": "a\n#SBATCH --uid=0"}, "more than one line"),
-        ({"options": ("partition=long",)}, "'partition=long' is no option of sbatch"),
-        ({"options": ("--a=1\nrm",)}, "no option of sbatch"),
-        ({"time": "5"}, "--time 5 is not more than the 300 seconds"),
-        ({"time": "soon"}, "'soon' is no time limit"),
+        ({"asked": Resources(tasks=3, gpus=4)}, "--gpus is 4, and 3 tasks on each node"),
+        ({"asked": Resources(options=("--nodes=2",))}, "--sbatch=--nodes=2 would undo"),
+        ({"asked": Resources(options=("-n4",))}, "--sbatch=-n4 would undo"),
+        (
+            {"asked": Resources(options=("partition=long",))},
+            "'partition=long' is no option of sbatch",
+        ),
+        ({"asked": Resources(options=("--a=1\nrm",))}, "no option of sbatch"),
+        ({"asked": Resources(time="5")}, "--time 5 is not more than the 300 seconds"),
+        ({"asked": Resources(time="soon")}, "'soon' is no time limit"),
     ],
-    ids=["command", "name", "option", "two-options", "short", "time"],
+    ids=[
+        "command",
+        "name",
+        "shared-gpus",
+        "nodes",
+        "tasks",
+        "option",
+        "two-options",
+        "short",
+        "time",
+    ],
 )
 def test_what_is_no_job(change: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from senn_cli.cluster.slurm import Resources
 from senn_cli.errors import UsageError
-from senn_cli.sweep.slurm import Resources, hand_in, ready, shown
+from senn_cli.sweep.slurm import hand_in, ready, shown
 from senn_cli.sweep.work import Listed
 from tests.sweep.sweeps import begun
 
@@ -36,7 +37,8 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_an_array_has_a_task_a_member(tmp_path: Path) -> None:
     folder, members = begun(tmp_path, "seeds: 3")
-    text = shown(folder.path, members, Resources(1, 4, "2:00:00", 2, ("--partition=long",)))
+    wanted = Resources(gpus=1, cores=4, time="2:00:00", at_once=2, options=("--partition=long",))
+    text = shown(folder.path, members, wanted)
     lines = text.splitlines()
     for option in ("array=0-2%2", "gpus-per-node=1", "cpus-per-task=4", "partition=long"):
         assert f"#SBATCH --{option}" in lines
