@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -39,8 +40,8 @@ class _Senn(BaseEstimator):  # type: ignore[misc]
 
     _start: Sequence[int] = (10,)
     """Widths of the hidden layers at the start where nothing says them."""
-    _rate: float | None = None
-    """The learning rate where nothing is said of the optimizer; None for that of a spec."""
+    _optimizer: Mapping[str, float] = MappingProxyType({"kl_clip": 0.01})
+    """Options of the optimizer where nothing is said of it: short steps do for small tables."""
 
     def __init__(
         self,
@@ -110,8 +111,8 @@ class _Senn(BaseEstimator):  # type: ignore[misc]
         start: dict[str, Any] = {}
         if kind == "mlp":
             start["network"] = {"kind": "mlp", "hidden": self._start}
-        if self._rate is not None and self.optimizer is None and "optimizer" not in given:
-            start["optimizer"] = {"learning_rate": self._rate}
+        if self.optimizer is None and "optimizer" not in given:
+            start["optimizer"] = dict(self._optimizer)
         spec = merged(merged(start, given), {**self._section(), "seed": int(seed)})
         temporary = Temporary() if self.root is None else None
 
@@ -220,7 +221,7 @@ class SennClassifier(ClassifierMixin, _Senn):  # type: ignore[misc]
     # digits 0.101 and 0.109, wine 0.072 and 0.083, breast cancer 0.105 and 0.113, iris 0.083 and
     # 0.086.
     _start = (64,)
-    _rate = 0.1
+    _optimizer = MappingProxyType({"learning_rate": 0.1, "kl_clip": 0.01})
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Trains on examples and labels.

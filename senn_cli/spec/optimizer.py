@@ -25,7 +25,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "momentum": 0.0,
             "weight_decay": 0.1,
             "metric": "auto",
-            "kl_clip": 0.01,
+            "kl_clip": 0.1,
             "schedule": "cosine",
         },
         "paper": {
@@ -77,7 +77,7 @@ class NaturalGradientSpec(Model):
         "classification), `gaussian` (of a regression), `euclidean`, or `auto` by task.",
     )
     kl_clip: Positive | None = Field(
-        default=0.01,
+        default=0.1,
         description="Largest step, measured by the curvature; null for no limit.",
     )
     moving_average: Annotated[Fraction, *_FACTORS] = Field(

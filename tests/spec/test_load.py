@@ -73,7 +73,7 @@ def test_numbers_in_any_spelling() -> None:
 def test_presets_fill_in_what_is_not_written() -> None:
     fast = natural("")
     assert (fast.solver, fast.learning_rate, fast.damping) == ("kfac", 0.3, 0.01)
-    assert (fast.kl_clip, fast.schedule.kind) == (0.01, "cosine")
+    assert (fast.kl_clip, fast.schedule.kind) == (0.1, "cosine")
     assert fast == natural("optimizer: {preset: null}").model_copy(update={"preset": "fast"})
     paper = natural("optimizer: {preset: paper, damping: 0.2, kl_clip: 0.5}")
     assert (paper.solver, paper.learning_rate, paper.damping) == ("cg", 0.1, 0.2)
