@@ -133,16 +133,19 @@ def _with_given(
             faults.append(Fault(origin, None, (), told))
             continue
         nodes = [replace(node, origin=origin, line=None) for node, _ in values]
-        section = "set" if len(nodes) == 1 else "grid"
+        section, option = "set" if len(nodes) == 1 else "grid", option.strip()
         node = nodes[0] if len(nodes) == 1 else Node(nodes, origin)
         for name in ("set", "grid"):
             held = sections.get(name)
             entries = dict(held.node.value) if held and isinstance(held.node.value, dict) else {}
-            entries.pop(option.strip(), None)
+            entries.pop(option, None)
             if name == section:
-                entries[option.strip()] = Entry(origin, None, node)
+                entries[option] = Entry(origin, None, node)
             if entries or held:
                 sections[name] = _entry(entries, held, origin)
+        if (held := sections.get("list")) and isinstance(held.node.value, list):
+            items = [_without(item, option) for item in held.node.value]
+            sections["list"] = replace(held, node=replace(held.node, value=items))
     for name, given in (("seeds", seeds), ("controls", ",".join(controls) or None)):
         if given is not None:
             origin = f"--{name} {printable(given)}"
@@ -151,6 +154,13 @@ def _with_given(
             faults += [Fault(f.origin, None, (name, *f.path), f.message) for f in found]
             sections[name] = Entry(origin, None, node)
     return replace(root, value=sections), faults
+
+
+def _without(node: Node, option: str) -> Node:
+    """A mapping without an option; all else as it is."""
+    if not isinstance(node.value, dict):
+        return node
+    return replace(node, value={k: v for k, v in node.value.items() if k != option})
 
 
 def _entry(entries: dict[str, Entry], held: Entry | None, origin: str) -> Entry:

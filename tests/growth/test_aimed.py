@@ -14,8 +14,8 @@ from senn_cli.engine.programs import Ledger
 from senn_cli.growth.carry import edit_parameters
 from senn_cli.growth.edits import AddUnits, SplitUnit, edit_architecture
 from senn_cli.growth.gates import Candidates, Gates, Units
-from senn_cli.growth.policies.firefly import Chosen, Firefly, Found, ranking, taken
-from senn_cli.growth.policies.given import Places
+from senn_cli.growth.policies.firefly import Chosen, Firefly, Found, ranking
+from senn_cli.growth.policies.given import Places, taken
 from senn_cli.growth.policies.gradmax import GradMax
 from senn_cli.growth.policies.grown import sample_rows
 from senn_cli.growth.policies.tiny import Tiny

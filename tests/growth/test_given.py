@@ -6,27 +6,9 @@ import numpy as np
 import pytest
 
 from senn_cli.growth.policies.given import Places, flatness, fresh
-from senn_cli.growth.policy import View
 from senn_cli.growth.settings import Limits
 from tests.densenets import architecture
-
-
-def view(shape: Any) -> View:
-    nothing: Any = None
-    return View(
-        architecture=shape,
-        params=nothing,
-        widths=nothing,
-        data=nothing,
-        seed=1,
-        step=20,
-        asked=0,
-        added=0,
-        every=1,
-        per_epoch=1,
-        layer_allowed=True,
-        input_spectrum=None,
-    )
+from tests.views import bare
 
 
 def test_the_narrowest_layer_is_next_and_the_last_is_told_first(nets: Any) -> None:
@@ -63,7 +45,7 @@ def test_ashs_criterion_by_hand() -> None:
 def test_fresh_units_are_of_the_initial_size(nets: Any) -> None:
     """LeCun's variance, 1 / n, times the scale, of what they read and of their readers."""
     shape = nets.architecture(400, [(100, 120, "tanh"), (300, 300, "tanh")], 2)
-    found = fresh(view(shape), 0, 20, 0.5, "test")
+    found = fresh(bare(shape, seed=1, step=20), 0, 20, 0.5, "test")
     assert found.incoming.shape == (401, 20)
     np.testing.assert_array_equal(found.incoming[0], 0)  # biases of tanh
     assert found.incoming[1:].std() == pytest.approx(0.5 / np.sqrt(400), rel=0.05)
@@ -71,13 +53,13 @@ def test_fresh_units_are_of_the_initial_size(nets: Any) -> None:
     (weights,) = found.outgoing.values()
     assert weights.shape == (20, 1, 300)
     assert weights.std() == pytest.approx(0.5 / np.sqrt(120), rel=0.05)
-    again = fresh(view(shape), 0, 20, 0.5, "test")
+    again = fresh(bare(shape, seed=1, step=20), 0, 20, 0.5, "test")
     np.testing.assert_array_equal(found.incoming, again.incoming)
 
 
 def test_fresh_channels_are_read_by_all_that_read_the_layer() -> None:
     net = architecture((6, 6, 1), 3, [[(3, 8), (2, 8), (4, 8)]], bud=0)
-    found = fresh(view(net), 0, 2, 1.0, "test")
+    found = fresh(bare(net), 0, 2, 1.0, "test")
     assert found.outgoing is not None
     shapes = {name: weights.shape for name, weights in found.outgoing.items()}
     assert shapes == {"block_0/layer_1": (2, 9, 2), "block_0/layer_2": (2, 9, 4)}

@@ -12,31 +12,18 @@ from senn_cli.growth.carry import edit_parameters
 from senn_cli.growth.edits import InsertLayer, SplitUnit, edit_architecture
 from senn_cli.growth.policies.given import NOWHERE, Places
 from senn_cli.growth.policies.net2net import Net2Net
-from senn_cli.growth.policy import Round, View
+from senn_cli.growth.policy import Round
 from senn_cli.growth.settings import Limits
 from senn_cli.nets.architecture import Layer
 from senn_cli.nets.mlp import MlpArchitecture, initial_parameters
 from senn_cli.nets.registry import outputs
+from tests.views import bare
 
 START = MlpArchitecture(5, 3, (Layer(4, 30, "tanh"), Layer(6, 30, "relu")))
 
 
 def decided(jitter: float, layers: tuple[int, ...] | None = None, **limits: Any) -> Round:
-    nothing: Any = None
-    view = View(
-        architecture=START,
-        params=initial_parameters(START, 0),  # type: ignore[arg-type]
-        widths=nothing,
-        data=nothing,
-        seed=0,
-        step=5,
-        asked=0,
-        added=0,
-        every=1,
-        per_epoch=1,
-        layer_allowed=True,
-        input_spectrum=None,
-    )
+    view = bare(START, params=initial_parameters(START, 0), step=5)
     return Net2Net(Places(Limits(**limits), layers), jitter).decide(view)
 
 

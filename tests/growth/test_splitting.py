@@ -23,6 +23,7 @@ from senn_cli.growth.settings import Limits
 from senn_cli.nets.architecture import Layer
 from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.spec.duration import Duration
+from tests.views import bare
 
 N = 40
 START = MlpArchitecture(3, 2, (Layer(4, 6, "tanh"), Layer(3, 5, "tanh")))
@@ -71,19 +72,12 @@ def after(params: Any, *edits: SplitUnit) -> Any:
 def view(params: Any, x: np.ndarray, y: np.ndarray) -> View:
     one, zero = np.ones(()), np.zeros(())
     sample = Arrays(*map(jnp.asarray, (x, y, zero, one, zero, one)))
-    return View(
-        architecture=START,
+    return bare(
+        START,
         params=params,
         widths=jnp.asarray(START.widths),
         data=sample,
-        seed=0,
         step=100,
-        asked=0,
-        added=0,
-        every=1,
-        per_epoch=1,
-        layer_allowed=True,
-        input_spectrum=None,
         sample=sample,
         loss=lambda: loss(params, x, y),
         kept=((0, 1.0),),

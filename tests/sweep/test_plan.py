@@ -60,6 +60,10 @@ def test_what_the_command_line_says_takes_the_place_of_the_file(tmp_path: Path) 
     text = "grid: {expansion.threshold: [0.1, 0.2]}"
     found = values(tmp_path, text, "expansion.threshold=0.3", "network.hidden=[4],[5, 5]")
     assert found == [(0.3, (4,), 0), (0.3, (5, 5), 0)]
+    single = "list: [{network.hidden: [7], expansion.threshold: 0.1}, {network.hidden: [9]}]"
+    found = values(tmp_path, single, "expansion.threshold=0.3,0.4")
+    assert found == [(0.3, (7,), 0), (0.4, (7,), 0), (0.3, (9,), 0), (0.4, (9,), 0)]
+    assert len(told(tmp_path, single, "network.hidden=[5]")) == 2
     assert len(told(tmp_path, text, seeds="3")) == 6
     assert [name[-1] for name in told(tmp_path, "", seeds="2,5")] == ["2", "5"]
     assert split("a,'b,c',{d: 1, e: 2}") == ["a", "'b,c'", "{d: 1, e: 2}"]

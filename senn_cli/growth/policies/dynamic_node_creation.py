@@ -15,8 +15,8 @@ import jax.numpy as jnp
 from senn_cli.engine.arrays import Arrays, examples, inputs, targets
 from senn_cli.engine.objective import Objective, loss_and_gradient
 from senn_cli.engine.programs import Ledger, Program
-from senn_cli.growth.policies.given import NOWHERE, Places, Resting, fresh
-from senn_cli.growth.policy import Decision, Policy, Round, View
+from senn_cli.growth.policies.given import NOWHERE, Given, Places, Resting, fresh
+from senn_cli.growth.policy import Decision, Round, View
 from senn_cli.nets.features import Architecture
 from senn_cli.nets.registry import Parameters, kind_of, outputs
 
@@ -33,7 +33,7 @@ class Bounds:
     largest: float | None
 
 
-class DynamicNodeCreation(Policy):
+class DynamicNodeCreation(Given):
     """Adds units of small random weights where the loss is flat.
 
     Args:
@@ -73,11 +73,8 @@ class DynamicNodeCreation(Policy):
 
         self._largest = Program("score", largest, ledger, static=(0,))
 
-    def decide(self, view: View) -> Round:
+    def due(self, view: View) -> Round:
         """Units where the loss is flat and not small enough; else the reason why not."""
-        reason = self.places.limits.exhausted(view.architecture, view.added)
-        if reason is not None:
-            return Round((Decision(None, reason),))
         loss = view.loss()
         found = self.resting.of(view, loss)
         reason = self._enough(view, loss) if found.flat else found.reason

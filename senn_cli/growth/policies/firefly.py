@@ -20,10 +20,9 @@ from senn_cli.engine.objective import Objective
 from senn_cli.engine.programs import Ledger, Program
 from senn_cli.growth.edits import AddUnits, Edit, SplitUnit
 from senn_cli.growth.gates import Behind, Candidates, Gates
-from senn_cli.growth.policies.given import Places
+from senn_cli.growth.policies.given import Given, Places, taken
 from senn_cli.growth.policies.grown import sample_rows
-from senn_cli.growth.policy import Decision, Policy, Round, View
-from senn_cli.growth.settings import Limits
+from senn_cli.growth.policy import Decision, Round, View
 from senn_cli.growth.sight import identities
 from senn_cli.nets.features import Architecture, hidden_feature
 from senn_cli.nets.registry import Parameters, used
@@ -56,7 +55,7 @@ class Chosen(NamedTuple):
     number: int
 
 
-class Firefly(Policy):
+class Firefly(Given):
     """Adds the best of split and fresh units.
 
     Args:
@@ -103,10 +102,8 @@ class Firefly(Policy):
 
         self._search = Program("search_width", search, ledger, static=(0, 1))
 
-    def decide(self, view: View) -> Round:
+    def due(self, view: View) -> Round:
         """The best candidates, as many as may come; else the reason why none does."""
-        if (reason := self.places.limits.exhausted(view.architecture, view.added)) is not None:
-            return Round((Decision(None, reason),))
         first, second = sample_rows(view, self.samples)
         data, both = handed(view.data, np.concatenate([first, second]))
         rows, layers = (both[: len(first)], both[len(first) :]), self.places.layers
@@ -169,19 +166,3 @@ def ranking(architecture: Architecture, found: dict[int, Found]) -> list[Chosen]
         if not splits or number < architecture.hidden[layer].width
     ]
     return sorted(chosen for chosen in every if chosen.change < 0)
-
-
-def taken(limits: Limits, architecture: Architecture, ranked: list[Chosen]) -> list[Chosen]:
-    """The best candidates that the limits allow."""
-    best = list[Chosen]()
-    for chosen in ranked:
-        if limits.exhausted(architecture, len(best)) is not None:
-            break
-        layer = architecture.hidden[chosen.layer]
-        width = layer.width + 1
-        room = max(width, layer.capacity)
-        after = architecture.with_layer(chosen.layer, width=width, capacity=room)
-        if limits.allows(architecture, after):
-            architecture = after
-            best.append(chosen)
-    return best

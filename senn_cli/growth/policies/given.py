@@ -5,14 +5,16 @@ No JAX.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from senn_cli.growth.edits import AddUnits
-from senn_cli.growth.policy import Kept, View
+from senn_cli.growth.policy import Decision, Kept, Policy, Round, View
 from senn_cli.growth.settings import Limits
 from senn_cli.nets.architecture import initial_gain
 from senn_cli.nets.draws import draw_units
@@ -48,21 +50,78 @@ class Places:
         grown, counts = architecture, Counter[int]()
         there = range(len(grown.hidden)) if self.layers is None else self.layers
         while self.limits.exhausted(grown, counts.total()) is None:
-            wider = (_wider(grown, n) for n in sorted(there, key=lambda n: (grown.widths[n], n)))
-            found = next(((n, a) for n, a in wider if self.limits.allows(grown, a)), None)
+            order = sorted(there, key=lambda n: (grown.widths[n], n))
+            after = {n: wider(grown, n) for n in order}
+            found = next((n for n in order if self.limits.allows(grown, after[n])), None)
             if found is None:
                 break
-            counts[found[0]] += 1
-            grown = found[1]
+            counts[found] += 1
+            grown = after[found]
         return sorted(counts.items(), reverse=True)
 
 
-def _wider(architecture: A, index: int) -> tuple[int, A]:
-    """The number of a hidden layer, and the architecture with one more unit there."""
+class Given(Policy):
+    """A policy whose places are given: nothing is decided where its limits leave no room.
+
+    Attributes:
+      places: which layers get units, and how many.
+    """
+
+    places: Places
+
+    def decide(self, view: View) -> Round:
+        """What is `due`, where a limit leaves room; else which one does not."""
+        reason = self.places.limits.exhausted(view.architecture, view.added)
+        return self.due(view) if reason is None else Round((Decision(None, reason),))
+
+    @abstractmethod
+    def due(self, view: View) -> Round:
+        """The decisions of a round."""
+
+
+class Widening(Given):
+    """One that decides for every layer that gets units, and for nothing else."""
+
+    def due(self, view: View) -> Round:
+        """A decision a layer, the last one first; else that no place is left."""
+        found = self.places.of(view.architecture)
+        decisions = tuple(self.units(view, layer, count) for layer, count in found)
+        return Round(decisions or (Decision(None, NOWHERE),))
+
+    @abstractmethod
+    def units(self, view: View, layer: int, count: int) -> Decision:
+        """At most `count` units of a hidden layer; or why none comes."""
+
+
+def wider(architecture: A, index: int) -> A:
+    """The architecture with one more unit in a hidden layer."""
     layer = architecture.hidden[index]
     width = layer.width + 1
-    capacity = max(width, layer.capacity)
-    return index, architecture.with_layer(index, width=width, capacity=capacity)
+    return architecture.with_layer(index, width=width, capacity=max(width, layer.capacity))
+
+
+class InLayer(Protocol):
+    """A unit that could come, in a hidden layer."""
+
+    @property
+    def layer(self) -> int:
+        """The layer's number."""
+
+
+U = TypeVar("U", bound=InLayer)
+
+
+def taken(limits: Limits, architecture: Architecture, ranked: Iterable[U]) -> list[U]:
+    """Those that the limits allow, one after the other."""
+    best = list[U]()
+    for one in ranked:
+        if limits.exhausted(architecture, len(best)) is not None:
+            break
+        after = wider(architecture, one.layer)
+        if limits.allows(architecture, after):
+            architecture = after
+            best.append(one)
+    return best
 
 
 def fresh(view: View, layer: int, count: int, scale: float, purpose: str) -> AddUnits:

@@ -11,9 +11,9 @@ import numpy as np
 
 from senn_cli.growth.directions import steepest
 from senn_cli.growth.edits import AddUnits
-from senn_cli.growth.policies.given import NOWHERE, Places
+from senn_cli.growth.policies.given import Places, Widening
 from senn_cli.growth.policies.grown import sample_rows
-from senn_cli.growth.policy import Decision, Policy, Round, View
+from senn_cli.growth.policy import Decision, View
 from senn_cli.growth.sight import Sights, identities, mean_norm, parted
 from senn_cli.growth.sight import reads as reading
 from senn_cli.nets.features import hidden_feature
@@ -21,7 +21,7 @@ from senn_cli.spec.activation import SLOPES
 from senn_cli.words import plural
 
 
-class GradMax(Policy):
+class GradMax(Widening):
     """Adds units of the largest gradient.
 
     Args:
@@ -34,15 +34,8 @@ class GradMax(Policy):
     def __init__(self, places: Places, samples: int, outgoing: float, sights: Sights) -> None:
         self.places, self.samples, self.outgoing, self.sights = places, samples, outgoing, sights
 
-    def decide(self, view: View) -> Round:
-        """Units for every layer that gets some; else the reason why not."""
-        if (reason := self.places.limits.exhausted(view.architecture, view.added)) is not None:
-            return Round((Decision(None, reason),))
-        found = self.places.of(view.architecture)
-        decisions = tuple(self._decision(view, layer, count) for layer, count in found)
-        return Round(decisions or (Decision(None, NOWHERE),))
-
-    def _decision(self, view: View, layer: int, count: int) -> Decision:
+    def units(self, view: View, layer: int, count: int) -> Decision:
+        """Those of the largest gradient, as many as there are outputs that pull."""
         feature = hidden_feature(view.architecture, layer)
         assert feature.activation is not None
         rows, _ = sample_rows(view, self.samples, held_out=False)

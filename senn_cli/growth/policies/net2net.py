@@ -14,15 +14,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from senn_cli.growth.edits import InsertLayer, SplitUnit, edit_architecture
-from senn_cli.growth.policies.given import NOWHERE, Places
-from senn_cli.growth.policy import Decision, Policy, Round, View
+from senn_cli.growth.policies.given import NOWHERE, Given, Places
+from senn_cli.growth.policy import Decision, Round, View
 from senn_cli.nets.features import Architecture, hidden_feature, used_units, writer
 from senn_cli.nets.leaves import joined, row_mask
 from senn_cli.nets.registry import kind_of
 from senn_cli.randomness import numpy_generator
 
 
-class Net2Net(Policy):
+class Net2Net(Given):
     """Copies units, and inserts layers at the identity.
 
     Args:
@@ -33,12 +33,9 @@ class Net2Net(Policy):
     def __init__(self, places: Places, jitter: float) -> None:
         self.places, self.jitter = places, jitter
 
-    def decide(self, view: View) -> Round:
+    def due(self, view: View) -> Round:
         """A layer where one may come, and copies in the layers that were there."""
         architecture, limits = view.architecture, self.places.limits
-        reason = limits.exhausted(architecture, view.added)
-        if reason is not None:
-            return Round((Decision(None, reason),))
         decisions = []
         if limits.deepens and view.layer_allowed:
             layer = last_layer(architecture)

@@ -21,8 +21,8 @@ from senn_cli.engine.arrays import Arrays, inputs, targets
 from senn_cli.engine.objective import Objective, loss_and_gradient
 from senn_cli.engine.programs import Ledger, Program
 from senn_cli.growth.edits import SplitUnit
-from senn_cli.growth.policies.given import NOWHERE, Places, Resting
-from senn_cli.growth.policy import Decision, Policy, Round, View
+from senn_cli.growth.policies.given import NOWHERE, Given, Places, Resting, taken
+from senn_cli.growth.policy import Decision, Round, View
 from senn_cli.nets.activation import second_derivative
 from senn_cli.nets.features import (
     Architecture,
@@ -34,7 +34,15 @@ from senn_cli.nets.features import (
 from senn_cli.nets.leaves import row_mask
 from senn_cli.nets.registry import Parameters, Shifts, apply, used
 
-_Split = tuple[float, int, int, np.ndarray]
+
+class _Split(NamedTuple):
+    """A unit that may split: the smallest eigenvalue of its splitting matrix and where it stands,
+    and the eigenvector `(n,)`."""
+
+    value: float
+    layer: int
+    unit: int
+    vector: np.ndarray
 
 
 class Bends(NamedTuple):
@@ -117,7 +125,7 @@ def lowest(found: Bends) -> Lowest:
     return in_turn(one, found.bends.T)
 
 
-class Splitting(Policy):
+class Splitting(Given):
     """Splits units where that lowers a loss that no longer falls.
 
     Args:
@@ -142,31 +150,20 @@ class Splitting(Policy):
 
         self._look = Program("score", look, ledger, static=(0,))
 
-    def decide(self, view: View) -> Round:
+    def due(self, view: View) -> Round:
         """The splits that lower the loss most, where it is flat; else the reason why not."""
         architecture = view.architecture
-        reason = self.places.limits.exhausted(architecture, view.added)
-        if reason is not None:
-            return Round((Decision(None, reason),))
         loss = view.loss()
         found = self.resting.of(view, loss)
         if not found.flat:
             return Round((Decision(None, found.reason, loss=loss),), kept=found.kept)
         looked = self._look(architecture.shape(), view.params, view.widths, view.sample)
-        ranked = sorted(self._units(architecture, jax.device_get(looked)), key=lambda u: u[0])
-        if not ranked or ranked[0][0] >= 0:
+        units = sorted(self._units(architecture, jax.device_get(looked)), key=lambda u: u.value)
+        lowering = [unit for unit in units if unit.value < 0]
+        if not lowering:
             reason = "no splitting matrix has a negative eigenvalue: the network is stable"
             return Round((Decision(None, reason, loss=loss),), kept=found.kept)
-        chosen: list[_Split] = []
-        grown = architecture
-        for value, layer, unit, vector in ranked:
-            width = grown.hidden[layer].width + 1
-            capacity = max(width, grown.hidden[layer].capacity)
-            after = grown.with_layer(layer, width=width, capacity=capacity)
-            full = self.places.limits.exhausted(grown, len(chosen)) is not None
-            if value < 0 and not full and self.places.limits.allows(grown, after):
-                chosen.append((value, layer, unit, vector))
-                grown = after
+        chosen = taken(self.places.limits, architecture, lowering)
         if not chosen:
             return Round((Decision(None, NOWHERE, loss=loss),), kept=found.kept)
         # The last layer first: none changes the rows that weights of one behind it are for.
@@ -178,12 +175,12 @@ class Splitting(Policy):
                 change=0.5 * self.step**2 * value,
                 keeps=False,
             )
-            for value, layer, unit, vector in sorted(chosen, key=lambda u: (-u[1], u[0]))
+            for value, layer, unit, vector in sorted(chosen, key=lambda u: (-u.layer, u.value))
         ]
         return Round(tuple(decisions), kept=found.since)
 
     def _units(self, architecture: Architecture, looked: dict[str, Lowest]) -> list[_Split]:
-        """Of all units that may split the eigenvalue, layer, number and eigenvector."""
+        """All units that may split."""
         units, layers = used_units(architecture), self.places.layers
         found = []
         for name, (values, vectors) in looked.items():
@@ -195,5 +192,5 @@ class Splitting(Policy):
             for unit in range(hidden_feature(architecture, layer).width):
                 vector = np.where(read, vectors[unit], 0.0)
                 vector = vector / max(float(np.linalg.norm(vector)), 1e-30)
-                found.append((float(values[unit]), layer, unit, vector))
+                found.append(_Split(float(values[unit]), layer, unit, vector))
         return found

@@ -19,9 +19,9 @@ from senn_cli.engine.programs import Ledger, Program
 from senn_cli.growth.directions import bottleneck
 from senn_cli.growth.edits import AddUnits
 from senn_cli.growth.gates import Behind, Units
-from senn_cli.growth.policies.given import NOWHERE, Places
+from senn_cli.growth.policies.given import Places, Widening
 from senn_cli.growth.policies.grown import sample_rows
-from senn_cli.growth.policy import Decision, Policy, Round, View
+from senn_cli.growth.policy import Decision, View
 from senn_cli.growth.sight import Sights, identities, parted
 from senn_cli.nets.features import Architecture, hidden_feature
 from senn_cli.nets.registry import Parameters, used
@@ -32,7 +32,7 @@ SIZES = np.concatenate([[0.0], 2.0 ** np.arange(-10, 9)]).astype(np.float32)
 """Sizes of the units' product of weights that the line search tries."""
 
 
-class Tiny(Policy):
+class Tiny(Widening):
     """Adds units for what a layer cannot express.
 
     Args:
@@ -71,15 +71,8 @@ class Tiny(Policy):
 
         self._line = Program("score", line, ledger, static=(0, 1))
 
-    def decide(self, view: View) -> Round:
-        """Units for every layer that gets some; else the reason why not."""
-        if (reason := self.places.limits.exhausted(view.architecture, view.added)) is not None:
-            return Round((Decision(None, reason),))
-        found = self.places.of(view.architecture)
-        decisions = tuple(self._decision(view, layer, count) for layer, count in found)
-        return Round(decisions or (Decision(None, NOWHERE),))
-
-    def _decision(self, view: View, layer: int, count: int) -> Decision:
+    def units(self, view: View, layer: int, count: int) -> Decision:
+        """Those of the largest singular values, at the best size."""
         architecture = view.architecture
         feature = hidden_feature(architecture, layer)
         assert feature.activation is not None
