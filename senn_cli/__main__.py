@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-TRAINING = ("demo", "train", "resume", "transfer")
+TRAINING = ("demo", "train", "resume", "transfer", "bench")
 """Verbs that a signal ends with an exit code of their own."""
 
 THREADS = "OPENBLAS_NUM_THREADS"

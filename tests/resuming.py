@@ -117,7 +117,7 @@ def document(run: Path, step: int) -> dict[str, Any]:
 
 def lasting(summary: dict[str, Any]) -> dict[str, Any]:
     """A summary without what differs between runs that are the same."""
-    passing = ("seconds", "run_directory", "compilations", "compiled", "cache_hits")
+    passing = ("seconds", "run_directory", "compilations", "compiled", "cache_hits", "programs")
     return {key: value for key, value in summary.items() if key not in passing}
 
 

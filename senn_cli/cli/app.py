@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from senn_cli.cli import (
+    bench,
     compare,
     console,
     data,
@@ -131,6 +132,7 @@ for _name, _verb in (
     ("validate", validate.validate),
     ("explain", explain.explain),
     ("schema", schema.schema),
+    ("bench", bench.bench),
     ("doctor", doctor.doctor),
 ):
     app.command(_name, cls=Verb)(_verb)

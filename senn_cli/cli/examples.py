@@ -94,6 +94,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("senn validate specs/*.yaml", "several at once"),
     ),
     "schema": (("senn schema -o spec.schema.json", "for an editor that completes and checks"),),
+    "bench": (
+        ("senn bench mine.yaml", "what a step, a round and compilation take on this machine"),
+        ("senn bench mine.yaml --compile", "with every program: seconds, effort, cache"),
+        ("senn bench mine.yaml --seconds 60 --json", "longer, for a script"),
+    ),
     "doctor": (
         ("senn doctor", "what is there, what is missing, and what it would bring"),
         ("senn doctor --quick --json", "for a script"),

@@ -68,14 +68,19 @@ class TrackState(NamedTuple):
     blocks: Mapping[str, Block] = {}
 
 
+def _zeros(shape: tuple[int, ...], dtype: Any) -> jax.Array:
+    """Zeros from the host: JAX's own would be compiled, one program a shape."""
+    return jnp.asarray(np.zeros(shape, dtype))
+
+
 def _empty(size: int, dtype: Any) -> Side:
-    square = jnp.zeros((size, size), dtype)
+    square = _zeros((size, size), dtype)
     return Side(
         moment=square,
-        ages=jnp.zeros(size, jnp.int32),
+        ages=_zeros((size,), jnp.int32),
         solver=square,
-        used=jnp.zeros(size, bool),
-        ridge=jnp.zeros((), dtype),
+        used=_zeros((size,), bool),
+        ridge=_zeros((), dtype),
     )
 
 
@@ -95,9 +100,9 @@ def initial_state(
     }
     blocks = {}
     for name, n in (neurons or {}).items():
-        none = jnp.zeros((n, 3, 3), dtype)
-        blocks[name] = Block(none, jnp.zeros(n, jnp.int32), none)
-    return TrackState(jnp.zeros((), jnp.int32), maps, blocks)
+        none = _zeros((n, 3, 3), dtype)
+        blocks[name] = Block(none, _zeros((n,), jnp.int32), none)
+    return TrackState(_zeros((), jnp.int32), maps, blocks)
 
 
 def renewed(side: Side, rows: np.ndarray) -> Side:

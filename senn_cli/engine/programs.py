@@ -43,7 +43,8 @@ class Ledger:
 
     Attributes:
       compiled: how many compilations each program needed, by its name.
-      cache_hits: how many of them were spared: the compilation cache on the disk had them, or an
+      compiling: the seconds of them, those of reading them from a cache included.
+      cached: how many of them were spared: the compilation cache on the disk had them, or an
         earlier run of this process.
       efforts: how hard XLA works at the programs.
     """
@@ -57,7 +58,8 @@ class Ledger:
         self.started = clock()
         self.seconds: dict[str, float] = dict.fromkeys(PHASES, 0.0)
         self.compiled: dict[str, int] = {}
-        self.cache_hits = 0
+        self.compiling: dict[str, float] = {}
+        self.cached: dict[str, int] = {}
         self.efforts = Efforts()
         self.earlier = 0.0  # seconds of the run before this process
         self.closed = False  # nothing that is not begun will be compiled ahead
@@ -103,6 +105,38 @@ class Ledger:
     def compilations(self) -> int:
         """Programs compiled so far."""
         return sum(self.compiled.values())
+
+    @property
+    def cache_hits(self) -> int:
+        """How many of them were spared."""
+        return sum(self.cached.values())
+
+    def count(self, name: str, *, times: int, seconds: float, cached: int) -> None:
+        """Adds compilations of the program `name` to what is known of it."""
+        self.compiled[name] = self.compiled.get(name, 0) + times
+        self.compiling[name] = self.compiling.get(name, 0.0) + seconds
+        self.cached[name] = self.cached.get(name, 0) + cached
+
+    def told(self) -> dict[str, Any]:
+        """What was compiled and where the seconds went, as summaries have it."""
+        programs = {
+            name: {
+                "times": times,
+                "seconds": round(self.compiling[name], 3),
+                "cached": self.cached[name],
+                "effort": self.efforts.of(name),
+            }
+            for name, times in self.compiled.items()
+        }
+        return {
+            "compilations": self.compilations,
+            "compiled": dict(self.compiled),
+            "cache_hits": self.cache_hits,
+            "programs": programs,
+            "effort": self.efforts._asdict(),
+            "seconds": {k: round(v, 3) for k, v in self.seconds.items()}
+            | {"total": round(self.total(), 3)},
+        }
 
     def total(self) -> float:
         """Seconds since the ledger was opened, those of earlier processes included."""
@@ -252,6 +286,7 @@ class Program:
         self.ledger.check()
         key = self._key(args)
         if key not in self._executables:
+            started = self.ledger.clock()
             with self.ledger.phase("compile", self.name):
                 promised = self._expected.pop(key, None)
                 if promised is not None and promised.exception() is None:
@@ -259,7 +294,7 @@ class Program:
                 else:
                     executable, hit = self._made(key, args)
             self._executables[key] = executable
-            self.ledger.cache_hits += hit
-            self.ledger.compiled[self.name] = self.ledger.compiled.get(self.name, 0) + 1
+            seconds = self.ledger.clock() - started
+            self.ledger.count(self.name, times=1, seconds=seconds, cached=hit)
         dynamic = [a for i, a in enumerate(args) if i not in self.static]
         return self._executables[key](*dynamic)

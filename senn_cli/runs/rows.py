@@ -132,7 +132,7 @@ SUMMARY = {
     "epochs": NUMBER,
     "hidden": WIDTHS,
     **_kinds(NUMBERS, "seconds", "compiled"),
-    "effort": OBJECT,
+    **_kinds(OBJECT, "effort", "programs"),
 }
 """The fields of `summary.json`."""
 

@@ -235,16 +235,19 @@ def _go_to(trainer: Trainer, moment: Moment, document: Mapping[str, Any]) -> Non
         limit = math.inf if document["limit"] is None else float(document["limit"])
         seconds = {phase: float(document["seconds"][phase]) for phase in ledger.seconds}
         total = float(document["seconds"]["total"])
-        compiled = {name: int(count) for name, count in document["compiled"].items()}
-        hits = int(document.get("cache_hits", 0))  # no such line before hits were counted
+        # Of a checkpoint from before seconds and hits of a program were counted, its times alone.
+        spent, cached = document.get("compiling", {}), document.get("cached", {})
+        compiled = {
+            name: (int(count), float(spent.get(name, 0)), int(cached.get(name, 0)))
+            for name, count in document["compiled"].items()
+        }
         int(document["metrics_bytes"]), int(document["history_bytes"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise RunError(f"the checkpoint's document is damaged: {error!r}") from error
     trainer.go_to(moment)
     trainer.limit = limit
     ledger.earlier = total
-    for phase, spent in seconds.items():
-        ledger.seconds[phase] += spent
-    for name, count in compiled.items():
-        ledger.compiled[name] = ledger.compiled.get(name, 0) + count
-    ledger.cache_hits += hits
+    for phase, passed in seconds.items():
+        ledger.seconds[phase] += passed
+    for name, (times, took, hits) in compiled.items():
+        ledger.count(name, times=times, seconds=took, cached=hits)

@@ -257,6 +257,7 @@ def _stopped(spec: Spec, directory: RunDirectory, trainer: Trainer) -> Run:
     params = jax.device_get(trainer.network.state.params)
     summary = {"name": spec.name, "status": "stopped", "steps": trainer.step}
     summary |= {"hidden": list(architecture.widths), "run_directory": str(directory.path)}
+    summary |= trainer.ledger.told()
     return Run(directory.path, summary, architecture, params)
 
 
@@ -289,14 +290,9 @@ def _finish(
         "hidden": list(architecture.widths),
         "parameters": architecture.parameters,
         "events": trainer.memory.accepted,
-        "compilations": ledger.compilations,
-        "compiled": dict(ledger.compiled),
-        "cache_hits": ledger.cache_hits,
-        "effort": ledger.efforts._asdict(),
         "steps": trainer.step,
         "epochs": trainer.step / trainer.timetable.per_epoch,
-        "seconds": {k: round(v, 3) for k, v in ledger.seconds.items()}
-        | {"total": round(ledger.total(), 3)},
+        **ledger.told(),
         "run_directory": str(directory.path),
     }
     if trainer.best.step is not None:

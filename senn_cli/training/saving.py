@@ -234,5 +234,6 @@ class Saver(Observer):
             "history_bytes": sizes["history"],
             "seconds": dict(ledger.seconds) | {"total": ledger.total()},
             "compiled": dict(ledger.compiled),
-            "cache_hits": ledger.cache_hits,
+            "compiling": dict(ledger.compiling),
+            "cached": dict(ledger.cached),
         }

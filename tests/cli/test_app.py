@@ -183,7 +183,7 @@ def test_look_up_commands_import_no_jax(tmp_path: Path) -> None:
         "heavy = {'jax', 'jaxlib', 'flax', 'optax', 'orbax', 'pandas', 'scipy', 'sklearn',\n"
         "         'pyarrow', 'datasets', 'torch'}\n"
         "for arguments in (['--help'], ['--version'], ['schema'], ['new', '--list'],\n"
-        "                  ['new', 'minimal'], ['validate', sys.argv[1]]):\n"
+        "                  ['new', 'minimal'], ['bench', '--help'], ['validate', sys.argv[1]]):\n"
         "    assert CliRunner().invoke(app, arguments).exit_code == 0, arguments\n"
         "    assert not heavy & set(sys.modules), (arguments, heavy & set(sys.modules))\n"
         "    assert arguments[0] == 'validate' or 'numpy' not in sys.modules, arguments\n"

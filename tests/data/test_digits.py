@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from sklearn.datasets import load_digits
 
 from senn_cli.data import digits
@@ -17,3 +18,10 @@ def test_digits_are_scikit_learns() -> None:
     assert source.train.ids.tolist() == list(range(1797))
     assert source.classes == tuple("0123456789")
     assert source.test is None
+
+
+@pytest.mark.parametrize("file", [digits._FILE, "datasets/elsewhere.csv.gz"])
+def test_digits_of_another_layout(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(digits, "_FILE", file)
+    bunch = load_digits()
+    assert np.array_equal(digits._table(), np.column_stack([bunch.data, bunch.target]))

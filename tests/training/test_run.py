@@ -49,8 +49,8 @@ PLACE = {
 CANDIDATE = CHOSEN | {"kind", "passes"}  # and weights, where few inputs are read
 SUMMARY = {
     "name", "status", "policy", "seed", "test_accuracy", "test_loss", "hidden", "parameters",
-    "events", "compilations", "compiled", "cache_hits", "effort", "steps", "epochs", "seconds",
-    "run_directory",
+    "events", "compilations", "compiled", "cache_hits", "programs", "effort", "steps", "epochs",
+    "seconds", "run_directory",
 }  # fmt: skip
 ROW = {
     "step", "epoch", "seconds", "train_loss", "validation_loss", "validation_accuracy", "hidden",
@@ -112,7 +112,7 @@ def timeless(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def lasting(summary: dict[str, Any]) -> dict[str, Any]:
-    passing = ("seconds", "run_directory", "name", "cache_hits")
+    passing = ("seconds", "run_directory", "name", "cache_hits", "programs")
     return {k: v for k, v in summary.items() if k not in passing}
 
 
@@ -191,6 +191,15 @@ def test_the_summary(either: Watch) -> None:
     assert summary["parameters"] == maps + 3 * sum(summary["hidden"])
     assert summary["compilations"] == sum(summary["compiled"].values())
     assert 0 <= summary["cache_hits"] <= summary["compilations"]
+    programs = summary["programs"]
+    assert {name: program["times"] for name, program in programs.items()} == summary["compiled"]
+    assert sum(program["cached"] for program in programs.values()) == summary["cache_hits"]
+    assert {program["effort"] for program in programs.values()} == {"quick"}
+    # What is compiled within a phase counts for none but `compile`; each was rounded on its own.
+    compiling = sum(program["seconds"] for program in programs.values())
+    assert compiling == pytest.approx(
+        summary["seconds"]["compile"], abs=1e-3 * len(programs) + 0.05
+    )
     seconds = summary["seconds"]
     assert set(seconds) == {*PHASES, "total"}
     assert sum(seconds.values()) - seconds["total"] <= seconds["total"] + 0.01
