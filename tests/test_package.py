@@ -59,11 +59,13 @@ def test_the_wheel_holds_all_of_the_package(tmp_path: Path) -> None:
     (wheel,) = tmp_path.glob("senn_cli-*.whl")
     with zipfile.ZipFile(wheel) as archive:
         held = set(archive.namelist())
-        demo = archive.read("senn_cli/spec/quickstart.yaml")
+        demo = archive.read("senn_cli/specs/quickstart.yaml")
     expected = {
         str(path.relative_to(source)) for path in (source / "senn_cli").rglob("*") if path.is_file()
     }
     assert expected <= held
+    shipped = {path.relative_to(source) for path in (source / "specs").rglob("*") if path.is_file()}
+    assert {f"senn_cli/{path}" for path in shipped} <= held
     assert demo == (ROOT / "specs" / "quickstart.yaml").read_bytes()
     assert "senn_cli/py.typed" in held
     assert any(re.fullmatch(r"senn_cli/spec/templates/[\w-]+\.yaml", name) for name in held)

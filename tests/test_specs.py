@@ -9,6 +9,7 @@ import pytest
 
 import senn_cli
 from senn_cli.spec import load_spec
+from senn_cli.spec.shipped import header
 from senn_cli.sweep.begin import planned
 from senn_cli.sweep.read import is_sweep, read_sweep
 
@@ -38,9 +39,12 @@ def test_every_spec_says_what_it_shows(path: Path) -> None:
 @pytest.mark.parametrize("path", SWEEPS, ids=lambda path: path.stem)
 def test_every_sweep_is_valid_and_says_what_it_shows(path: Path) -> None:
     assert len(planned(read_sweep(path))) > 1
-    header = path.read_text().split("\nspec:")[0]
-    assert f"senn sweep specs/{path.name}" in header
-    assert "Result" in header
+    told = header(path)
+    assert set(told) >= {"Shows", "Command", "Result", "Time"}
+    figure, small, _ = path.stem.partition("-small")
+    paper = f"senn reproduce {figure}{' --small' if small else ''}"
+    command = paper if path.parent.name == "paper" else f"senn sweep specs/{path.name}"
+    assert told["Command"].startswith(command)
 
 
 def test_the_quickstart_grows_to_its_accuracy(tmp_path: Path) -> None:

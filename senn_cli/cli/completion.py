@@ -30,6 +30,13 @@ def templates(incomplete: str) -> list[tuple[str, str]]:
     return [(name, told) for name, told in known().items() if name.startswith(incomplete)]
 
 
+def figures(incomplete: str) -> list[tuple[str, str]]:
+    """The paper's figures, each with what it shows."""
+    from senn_cli.sweep.figures import FIGURES
+
+    return [(name, each.sentence) for name, each in FIGURES.items() if name.startswith(incomplete)]
+
+
 def data_sets(incomplete: str) -> list[str]:
     """Published data sets."""
     from senn_cli.data.fetch import fetchable

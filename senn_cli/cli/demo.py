@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from pathlib import Path
 
 from senn_cli.cli.follow import QuietOption, UntilOption
 from senn_cli.cli.place import RunDirOption, RunsRootOption, SeedOption
 from senn_cli.cli.train import train
 from senn_cli.cli.validate import SetOption
+from senn_cli.spec.shipped import shipped
 
 
 def demo(
@@ -25,7 +25,7 @@ def demo(
     scikit-learn: nothing is downloaded. `senn new` has specs for data of your own.
     """
     train(
-        str(spec_path()),
+        str(shipped("quickstart.yaml")),
         overrides=overrides,
         run_dir=run_dir,
         runs_root=runs_root,
@@ -33,10 +33,3 @@ def demo(
         until=until,
         quiet=quiet,
     )
-
-
-def spec_path() -> Path:
-    """Where the quickstart's spec is: in the installed package, or in the checkout beside it."""
-    package = Path(str(files("senn_cli")))
-    installed = package / "spec" / "quickstart.yaml"
-    return installed if installed.is_file() else package.parent / "specs" / "quickstart.yaml"

@@ -36,6 +36,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ),
         ("senn sweep sweep.yaml --dry-run", "the members of a sweep file, all checked"),
     ),
+    "reproduce": (
+        ("senn reproduce --list", "the figures, what each runs and about how long"),
+        ("senn reproduce figure-3", "trains what it shows and draws it, in runs/figure-3"),
+        ("senn reproduce figure-5 --small", "what two cores can do of it"),
+    ),
     "transfer": (
         ("senn transfer --from runs/m other.yaml", "grows the network on another task"),
         (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from senn_cli.report.record import Record
     from senn_cli.sweep.folder import Folder
     from senn_cli.sweep.plan import Member
+    from senn_cli.sweep.read import Sweep
 
 
 class _Launcher(StrEnum):
@@ -110,7 +111,7 @@ def sweep(
 
     The exit code is 1 if a member has failed.
     """
-    from senn_cli.sweep.begin import hand_over, planned, run_here
+    from senn_cli.sweep.begin import hand_over, planned
     from senn_cli.sweep.read import read_sweep
     from senn_cli.sweep.slurm import shown
 
@@ -130,7 +131,7 @@ def sweep(
             "--gpus, --cores, --memory, --time, --sbatch and --setup are for --launcher slurm"
         )
     if dry_run and launcher == _Launcher.SLURM:
-        write(shown(place, [m for m in planned(found) if m.spec], asked).encode("utf-8"))
+        write(shown(place, [m for m in planned(found) if m.awaits is None], asked).encode("utf-8"))
         return
     if dry_run:
         _list(planned(found))
@@ -142,11 +143,36 @@ def sweep(
         else:
             typer.echo(number)
         return
+    run_and_show(found, place, jobs)
+
+
+def run_and_show(
+    found: Sweep,
+    place: Path,
+    jobs: int | None,
+    also: Callable[[Folder], None] = lambda folder: None,
+) -> None:
+    """Runs a sweep here, or goes on with it, and shows what came of it.
+
+    Args:
+      found: what was asked for.
+      place: of its folder.
+      jobs: members at a time; None for as many as suit the machine.
+      also: is called with the folder of a sweep that has come to its end, after all is shown.
+
+    Raises:
+      RunError: a member has failed; what there is has been shown then.
+      Exit: a signal has stopped the sweep.
+      SennError: as for `run_here`, and what `also` raises.
+    """
+    from senn_cli.sweep.begin import run_here
+
     folder, tally = run_here(found, place, jobs, _say)
     if tally.stopped is not None:
         typer.echo(f"The sweep goes on by the same command; its folder is {folder.path}", err=True)
         raise typer.Exit(tally.stopped)
     _finish(folder)
+    also(folder)
     if tally.failed:
         names = ", ".join(member.name for member in tally.failed)
         raise RunError(
@@ -158,7 +184,7 @@ def sweep(
 def _list(members: Sequence[Member]) -> None:
     """A line a member."""
     for member in members:
-        typer.echo(member.name + (f"  from {member.of}" if member.of else ""))
+        typer.echo(member.name + (f"  from {member.awaits}" if member.awaits else ""))
 
 
 def _say(text: str) -> None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from senn_cli.cli.follow import QuietOption, UntilOption, follow, until_of, write
-from senn_cli.cli.place import RunDirOption, RunsRootOption, SeedOption, with_seed
+from senn_cli.cli.place import (
+    ResumeOption,
+    RunDirOption,
+    RunsRootOption,
+    SeedOption,
+    begun,
+    with_seed,
+)
 from senn_cli.cli.together import CoordinatorOption, HostIdOption, HostsOption, together
 from senn_cli.cli.validate import SetOption
 from senn_cli.errors import UsageError
@@ -18,10 +24,6 @@ if TYPE_CHECKING:
     from senn_cli.spec import Spec
     from senn_cli.training.observer import Observer
     from senn_cli.training.run import Run
-
-
-class _Resume(StrEnum):
-    AUTO = "auto"
 
 
 def train(
@@ -45,13 +47,7 @@ def train(
         ),
     ] = False,
     until: UntilOption = None,
-    resume: Annotated[
-        _Resume | None,
-        typer.Option(
-            "--resume",
-            help="`auto`: go on with the run in --run-dir if there is one, else start it.",
-        ),
-    ] = None,
+    resume: ResumeOption = None,
     hosts: HostsOption = None,
     host_id: HostIdOption = None,
     coordinator: CoordinatorOption = None,
@@ -67,18 +63,15 @@ def train(
 
     if print_spec and dry_run:
         raise UsageError("--print-spec and --dry-run exclude each other")
-    if resume is not None and run_dir is None:
-        raise UsageError("--resume auto needs --run-dir, the place of the run")
+    there = begun(resume, run_dir)
     loaded = load_spec(spec, with_seed(overrides, seed))
     if print_spec:
         _print_spec(loaded)
     elif dry_run:
         _print_plan(loaded)
     else:
-        auto = resume is not None
-        there = auto and run_dir is not None and (run_dir / "spec.yaml").is_file()
         with together(hosts, host_id, coordinator, run=run_dir, copied=there) as (place, silent):
-            _train(loaded, runs_root, place, until, auto=auto, quiet=quiet, silent=silent)
+            _train(loaded, runs_root, place, until, there, quiet=quiet, silent=silent)
 
 
 def _print_spec(spec: Spec) -> None:
@@ -109,13 +102,12 @@ def _train(
     root: Path,
     run_directory: Path | None,
     until: str | None,
+    going_on: bool,
     *,
-    auto: bool,
     quiet: bool,
     silent: bool,
 ) -> None:
     stop = until_of(until)
-    going_on = auto and run_directory is not None and (run_directory / "spec.yaml").is_file()
 
     def action(observer: Observer) -> Run:
         from senn_cli.training.resume import resume_run

@@ -10,7 +10,14 @@ import typer
 
 from senn_cli.cli import completion
 from senn_cli.cli.follow import QuietOption, UntilOption, follow, until_of
-from senn_cli.cli.place import RunDirOption, RunsRootOption, SeedOption, with_seed
+from senn_cli.cli.place import (
+    ResumeOption,
+    RunDirOption,
+    RunsRootOption,
+    SeedOption,
+    begun,
+    with_seed,
+)
 from senn_cli.cli.validate import SetOption
 from senn_cli.words import plural
 
@@ -38,6 +45,7 @@ def transfer(
     runs_root: RunsRootOption = Path("runs"),
     seed: SeedOption = None,
     until: UntilOption = None,
+    resume: ResumeOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Train as SPEC describes, from the network of another run.
@@ -50,10 +58,16 @@ def transfer(
 
     loaded = load_spec(spec, with_seed(overrides, seed))
     stop = until_of(until)
+    there = begun(resume, run_dir)
 
     def action(observer: Observer) -> Run:
+        from senn_cli.training.resume import resume_run
         from senn_cli.training.transfer import transfer_run
 
+        if there:
+            # By its own spec, which has the network that was carried on.
+            assert run_dir is not None
+            return resume_run(run_dir, until=stop, observers=[observer])
         return transfer_run(
             loaded,
             origin,

@@ -9,6 +9,7 @@ list: [{expansion: none}, {expansion.policy: random}]                       # on
 draw: {count: 16, options: {optimizer.learning_rate: {low: 1e-4, high: 1e-1, scale: log}}}
 seeds: 5                                   # or [0, 3, 7]
 controls: [static]                         # made from every member that grows
+origin: pretrained.yaml                    # trained first; the members start from its network
 ```
 """
 
@@ -145,6 +146,11 @@ class SweepSpec(Model):
     controls: Annotated[tuple[Control, ...], Listed] = Field(
         default=(), description="What is made from every run that has grown, to compare it with."
     )
+    origin: str | None = Field(
+        default=None,
+        description="A spec file, relative to the sweep's, which is trained first; all members "
+        "start from its network, as by `senn transfer`.",
+    )
     search: SearchSpec | None = Field(default=None, description="Settings that Optuna proposes.")
 
 
@@ -158,11 +164,11 @@ def contradictions(sweep: SweepSpec) -> list[Found]:
     if len(set(sweep.controls)) < len(sweep.controls):
         found.append(Found(("controls",), "should name every control once"))
     if sweep.search is not None:
-        for name in ("grid", "zip", "list", "draw", "controls"):
+        for name in ("grid", "zip", "list", "draw", "controls", "origin"):
             if getattr(sweep, name):
                 told = "should be left out beside search, which proposes the settings"
-                if name == "controls":
-                    told = "should be left out beside search; sweep its best setting with them"
+                if name in ("controls", "origin"):
+                    told = "should be left out beside search; sweep its best setting with it"
                 found.append(Found((name,), told))
         if len(sweep.seeds) > 1:
             found.append(Found(("seeds",), "should be one seed beside search, such as [0]"))

@@ -8,7 +8,8 @@
 | `width_only` | growth by units alone, up to the parameters that the run ended with |
 | `depth_only` | growth by layers alone, likewise |
 
-Seed, data, optimizer and all else are the run's own.
+Seed, data, optimizer and all else are the run's own; of a run that started from another one's
+network, so is the start of what grows, while `static` ones start from weights that are drawn.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ def made(folder: Folder, member: Member, origin: Member) -> Member:
     record = read_record(folder.run(origin))
     changes = {"name": member.setting} | _changes(member.control, record)
     overrides = [drawn(option, value, "the control") for option, value in changes.items()]
-    return replace(member, spec=load_spec(folder.spec(origin), overrides))
+    start = None if member.control in STATIC else origin.origin
+    return replace(member, spec=load_spec(folder.spec(origin), overrides), origin=start)
 
 
 def require_makeable(sweep: Sweep, known: Sequence[Member]) -> None:

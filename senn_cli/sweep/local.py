@@ -69,7 +69,10 @@ class Tally:
 def command_of(folder: Folder, member: Member) -> list[str]:
     """The words that train a member, or go on with it."""
     spec, run = folder.spec(member), folder.run(member)
-    words = [sys.executable, "-m", "senn_cli", "train", str(spec)]
+    verb = ["train"]
+    if member.origin is not None:
+        verb = ["transfer", "--from", str(folder.path / member.origin)]
+    words = [sys.executable, "-m", "senn_cli", *verb, str(spec)]
     return [*words, "--run-dir", str(run), "--resume", "auto"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from senn_cli.runs.names import slug
 from senn_cli.spec import Spec, load_spec
@@ -40,6 +41,7 @@ class Member:
       spec: what is trained; None for a control, which is made when the run `of` has finished.
       control: which one it is; None for a setting of the sweep's own.
       of: the name of the member that a control is made from.
+      origin: the name of the member whose network it starts from; None where it is drawn.
     """
 
     number: int
@@ -49,6 +51,12 @@ class Member:
     spec: Spec | None = None
     control: str | None = None
     of: str | None = None
+    origin: str | None = None
+
+    @property
+    def awaits(self) -> str | None:
+        """The name of the member that has to finish before this one can start."""
+        return self.of or self.origin
 
 
 def members(sweep: Sweep) -> tuple[Member, ...]:
@@ -67,6 +75,13 @@ def members(sweep: Sweep) -> tuple[Member, ...]:
     names = _names([*map(words, short_names(choices))], sweep)
     made: list[tuple[str, int, Spec]] = []
     faults: dict[Fault, None] = {}
+    first: Member | None = None
+    if sweep.origin is not None:
+        try:
+            # Behind those that start from it: others are compared with the first setting.
+            first = _first(sweep.origin, len(choices) * len(described.seeds))
+        except InvalidSpecError as error:
+            faults |= dict.fromkeys(error.faults)
     for name, choice in zip(names, choices, strict=True):
         for seed in described.seeds:
             try:
@@ -79,11 +94,24 @@ def members(sweep: Sweep) -> tuple[Member, ...]:
             more = f"and {len(faults) - _MOST_FAULTS:,} more faults"
             shown.append(Fault(sweep.root.origin, None, (), more))
         raise InvalidSpecError(shown)
+    origin = None if first is None else first.name
     found = [
-        Member(number, directory(number, name, seed), name, seed, spec)
+        Member(number, directory(number, name, seed), name, seed, spec, origin=origin)
         for number, (name, seed, spec) in enumerate(made)
     ]
-    return (*found, *_controls(sweep, found))
+    others = [] if first is None else [first]
+    return (*found, *others, *_controls(sweep, found, len(found) + len(others)))
+
+
+def _first(path: Path, number: int) -> Member:
+    """The member that is trained first, and whose network the others start from.
+
+    Raises:
+      SpecError: its spec has faults.
+    """
+    spec = load_spec(path)
+    setting = slug(spec.name)
+    return Member(number, directory(number, setting, spec.seed), setting, spec.seed, spec)
 
 
 def resolved(sweep: Sweep, choice: Choice, name: str, seed: int) -> Spec:
@@ -114,7 +142,7 @@ def _names(found: Sequence[str], sweep: Sweep) -> list[str]:
     return different
 
 
-def _controls(sweep: Sweep, found: Sequence[Member]) -> list[Member]:
+def _controls(sweep: Sweep, found: Sequence[Member], start: int) -> list[Member]:
     controls = sweep.described.controls
     growing = [member for member in found if member.spec is not None and member.spec.grows]
     if controls and not growing:
@@ -123,7 +151,7 @@ def _controls(sweep: Sweep, found: Sequence[Member]) -> list[Member]:
         raise InvalidSpecError([Fault(place.origin, place.line, ("controls",), told)])
     several = len({member.setting for member in growing}) > 1
     made = []
-    numbers = itertools.count(len(found))
+    numbers = itertools.count(start)
     for control in controls:
         for origin in growing:
             word = control.replace("_", "-")

@@ -31,12 +31,14 @@ class Sweep:
       described: what it says.
       root: the same with the place of every value.
       spec: the file of the spec that is varied.
+      origin: the file of the spec that is trained first; None where members start from nothing.
       name: of the folder.
     """
 
     described: SweepSpec
     root: Node
     spec: Path
+    origin: Path | None
     name: str
 
 
@@ -93,8 +95,13 @@ def read_sweep(
     faults += [Fault(*locate(root, one.path), one.path, one.message) for one in wrong]
     if faults or described is None:
         raise InvalidSpecError(ordered(faults))
-    spec = Path(os.path.normpath(file.parent / described.spec))
-    return Sweep(described, root, spec, described.name or file.stem)
+
+    def beside(name: str) -> Path:
+        return Path(os.path.normpath(file.parent / name))
+
+    origin = None if described.origin is None else beside(described.origin)
+    name = described.name or file.stem
+    return Sweep(described, root, beside(described.spec), origin, name)
 
 
 def _explained(error: Mapping[str, Any]) -> list[Found]:

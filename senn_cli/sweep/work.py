@@ -36,7 +36,9 @@ class Work(Protocol):
 
 
 class Listed:
-    """Members that are known beforehand; a control waits for the run that it is made from.
+    """Members that are known beforehand; some wait for another one's end.
+
+    A control waits for the run that it is made from, a transfer for the run that it starts from.
 
     Args:
       folder: of the sweep.
@@ -54,8 +56,8 @@ class Listed:
     ) -> None:
         known = list(members)
         self._folder, self._make, self._say = folder, make, say
-        self._ready = deque(member for member in known if member.of is None)
-        self._waiting = [member for member in known if member.of is not None]
+        self._ready = deque(member for member in known if member.awaits is None)
+        self._waiting = [member for member in known if member.awaits is not None]
         self._lost: list[Member] = []
         self._origins = {member.name: member for member in known}
 
@@ -69,19 +71,22 @@ class Listed:
         return None
 
     def ended(self, member: Member, failed: bool) -> None:
-        """Makes the controls of a member that has finished; those of others are lost."""
-        mine = [each for each in self._waiting if each.of == member.name]
-        self._waiting = [each for each in self._waiting if each.of != member.name]
+        """Readies what has waited for a member that has finished; what waits for others is lost."""
+        mine = [each for each in self._waiting if each.awaits == member.name]
+        self._waiting = [each for each in self._waiting if each.awaits != member.name]
         if not mine:
             return
         if failed or self._folder.standing(member) != "finished":
             self._lost += mine
             names = ", ".join(each.name for each in mine)
             self._say(f"not made, as {member.name} has not finished: {names}")
+            for each in mine:
+                self.ended(each, failed=True)
             return
         for each in mine:
             try:
-                self._ready.append(self._folder.keep(self._make(each, self._origins[member.name])))
+                known = each if each.of is None else self._make(each, self._origins[member.name])
+                self._ready.append(self._folder.keep(known))
             except SennError as error:
                 self._lost.append(each)
                 self._say(f"not made: {each.name}: {error.message}")
@@ -96,5 +101,5 @@ class Listed:
 
     @property
     def lost(self) -> tuple[Member, ...]:
-        """Controls that could not be made."""
+        """Those that could not be made, or started."""
         return tuple(self._lost)

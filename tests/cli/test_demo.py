@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from senn_cli.cli import demo
 from senn_cli.cli.app import app
 from senn_cli.spec import load_spec
 
@@ -19,19 +18,6 @@ def test_the_demo_is_the_quickstart(tmp_path: Path) -> None:
     assert result.stdout == f"{tmp_path / 'run'}\n"
     made = load_spec(tmp_path / "run" / "spec.yaml", ())
     assert made == load_spec(SPEC, ["training.epochs=1", "seed=2"])
-
-
-def test_in_a_checkout_it_is_the_spec_of_the_checkout() -> None:
-    assert demo.spec_path() == SPEC
-
-
-def test_where_it_is_installed_it_is_the_packages_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "spec").mkdir()
-    (tmp_path / "spec" / "quickstart.yaml").write_bytes(SPEC.read_bytes())
-    monkeypatch.setattr(demo, "files", lambda name: tmp_path)
-    assert demo.spec_path() == tmp_path / "spec" / "quickstart.yaml"
 
 
 def test_who_names_the_quickstart_elsewhere_is_told_of_the_demo(

@@ -3,10 +3,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner, Result
 
 from senn_cli.cli.app import app
 from tests.processes import imported
+from tests.resuming import SMALL
 from tests.sweep.sweeps import SPEC, written
 
 GROWS = "price: 0, samples: 50, depth: false, width: {proposals: 16, polished: 2, steps: 3}"
@@ -62,3 +64,16 @@ def test_a_sweep_with_a_control(tmp_path: Path) -> None:
     assert lines == result.stdout.splitlines()
     assert not {"jax", "flax", "optax", "orbax"} & modules
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("metrics.jsonl")} == before
+
+
+@pytest.mark.slow
+def test_a_sweep_of_transfers_goes_on_from_its_origin(tmp_path: Path) -> None:
+    (tmp_path / "first.yaml").write_text(SMALL, encoding="utf-8")
+    path = written(tmp_path, "spec: small.yaml\norigin: first.yaml\nseeds: 2", SMALL)
+    result = run(path, "--dir", tmp_path / "folder", "--jobs", "1")
+    assert result.exit_code == 0, result.stderr
+    origin = tmp_path / "folder" / "002-small-seed-0"
+    for name in ("000-small-seed-0", "001-small-seed-1"):
+        begun = json.loads((tmp_path / "folder" / name / "transfer.json").read_text())
+        assert begun["origin"]["path"] == str(origin / "weights")
+    assert not (origin / "transfer.json").exists()

@@ -70,9 +70,16 @@ def test_quiet_prints_the_directory_alone(origin: Path, tmp_path: Path) -> None:
 
 
 def test_stopped_and_resumed(origin: Path) -> None:
-    result = invoke(origin, "--until", "2 steps", "--run-dir", "here")
+    auto = ("--run-dir", "here", "--resume", "auto")
+    result = invoke(origin, "--until", "2 steps", *auto)
     assert result.exit_code == 0
     assert "Stopped at step 2" in result.stdout
+    # What was begun goes on, with the network that it has by now.
+    result = invoke(origin, "--until", "4 steps", *auto)
+    assert result.exit_code == 0, result.output
+    assert "Stopped at step 4" in result.stdout
+    (went_on,) = map(json.loads, Path("here/resumed.jsonl").read_text().splitlines())
+    assert went_on["step"] == 2
     again = runner.invoke(app, ["resume", "here", "-q"])
     assert again.exit_code == 0, again.output
 
@@ -84,6 +91,7 @@ def test_stopped_and_resumed(origin: Path) -> None:
         (["--set", "transfer.freeze=[map_9]"], 2, "names map_9"),
         (["--set", "transfer.head=none"], 2, "transfer.head"),
         (["--until", "soon"], 2, "--until"),
+        (["--resume", "auto"], 2, "--resume auto needs --run-dir"),
     ],
 )
 def test_errors_are_panels(

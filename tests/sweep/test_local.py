@@ -12,7 +12,7 @@ import pytest
 from senn_cli.errors import UsageError
 from senn_cli.spec import parse_spec
 from senn_cli.sweep.folder import Folder, opened
-from senn_cli.sweep.local import Tally, run_members
+from senn_cli.sweep.local import Tally, command_of, run_members
 from senn_cli.sweep.plan import Member
 from senn_cli.sweep.slots import Slot, shared, slots, visible_gpus
 from senn_cli.sweep.work import Listed
@@ -55,6 +55,23 @@ def test_what_is_killed_goes_on_and_what_fails_stops_nobody(tmp_path: Path) -> N
     again, _ = go(folder, members)
     assert (again.failed, again.stopped) == ([], None)
     assert [starts(folder, member) for member in members] == [2, 5, 4, 1]
+
+
+def test_what_starts_from_another_run_waits_for_it(tmp_path: Path) -> None:
+    (tmp_path / "first.yaml").write_text(SPEC.replace("small", "first"), encoding="utf-8")
+    text = "origin: first.yaml\nseeds: 2\ncontrols: [static]"
+    folder, members = begun(tmp_path, text)
+    *grown, first, _, _ = members
+    assert command_of(folder, grown[0])[3:6] == ["transfer", "--from", str(folder.run(first))]
+    assert command_of(folder, first)[3] == "train"
+    work = Listed(folder, members, _keep, lambda text: None)
+    assert (work.take(), work.take()) == (first, None)
+    work.ended(first, failed=True)  # and with it go the controls of what it would have begun
+    assert work.lost == (*grown, *members[3:]) and work.left() == 0
+    tally, said = go(folder, members)
+    assert tally.failed == []
+    ends = [text.split()[1].rstrip(",;") for text in said if text.startswith("finished: ")]
+    assert ends[0] == first.name and set(ends) == {m.name for m in members}
 
 
 def test_a_member_that_outlives_its_sweep_is_waited_for(tmp_path: Path) -> None:

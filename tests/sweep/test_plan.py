@@ -88,6 +88,22 @@ def test_controls_are_of_what_grows(tmp_path: Path) -> None:
         members(read(tmp_path, "set: {expansion.policy: none}\ncontrols: [static]"))
 
 
+def test_members_that_start_from_one_origin(tmp_path: Path) -> None:
+    (tmp_path / "first.yaml").write_text(f"{SPEC}seed: 3\n".replace("small", "first"))
+    text = "origin: first.yaml\nlist: [{}, {expansion: none}]\ncontrols: [static]"
+    found = members(read(tmp_path, text))
+    first = "002-first-seed-3"
+    assert [(m.name, m.awaits) for m in found] == [
+        ("000-small-seed-0", first),
+        ("001-expansion-none-seed-0", first),
+        (first, None),
+        ("003-static-seed-0", "000-small-seed-0"),
+    ]
+    (tmp_path / "first.yaml").write_text("data: moons\nnetwork: {kind: mlp, hiden: [3]}\n")
+    with pytest.raises(SpecError, match=r"first\.yaml:2: network\.hiden is unknown"):
+        members(read(tmp_path, "origin: first.yaml"))
+
+
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
@@ -103,6 +119,7 @@ def test_controls_are_of_what_grows(tmp_path: Path) -> None:
         ("draw: {count: 2, options: {a: {low: 0.5, high: 2, whole: true}}}", 2, "whole low"),
         ("draw: {count: 2, options: {a: {low: 0, choices: [1]}}}", 2, "choices alone"),
         ("search: {optuna: 3, options: {a: {choices: [1]}}}\ngrid: {b: [1]}", 3, "beside search"),
+        ("search: {optuna: 3, options: {a: {choices: [1]}}}\norigin: b.yaml", 3, "its best"),
         ("seeds: [1", 2, "not closed"),
         ("set: {seed: 1}", 2, "its own key is seeds"),
         ("set: {a..b: 1}", 2, "dotted name"),

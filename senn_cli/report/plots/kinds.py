@@ -57,6 +57,9 @@ KINDS: dict[str, Kind] = {
     "anytime": Kind(
         "Total hidden size and validation accuracy over mini-batches (figure 4, left).", many=True
     ),
+    "sizes": Kind(
+        "Final hidden size over how much of the data was learnt from (figure 4, right).", many=True
+    ),
     "widths": Kind("Width of every layer in every block over epochs (the paper's figure 5)."),
     "improvement": Kind(
         "Improvement over the runs given to --baseline, by epoch (the paper's figure 6).",

@@ -33,3 +33,16 @@ def test_two_seeds_and_their_mean(record: Record, tmp_path: Path) -> None:
 def test_other_experiments_have_no_mean(record: Record, tmp_path: Path) -> None:
     other = made_run(tmp_path / "r", name="other")
     assert lines(anytime.draw([record, other], Options()), "mean") == []
+
+
+def test_several_experiments_are_means_and_bands(record: Record, tmp_path: Path) -> None:
+    rows = [dict(row, validation_accuracy=0.5) for row in METRICS]
+    other = made_run(tmp_path / "r", seed=1, history=HISTORY[:2], metrics=rows)
+    alone = made_run(tmp_path / "s", name="other")
+    figure = anytime.draw([record, other, alone], Options())
+    assert legend_texts(figure) == ["half (2)", "other (1)"]
+    sizes, measure = figure.axes
+    assert xy(sizes.lines[0]) == [(0, 0), (20, 2), (30, 2.5), (40, 4), (50, 3.5), (60, 3.5)]
+    corners = measure.collections[0].get_paths()[0].vertices
+    known = {(float(step), end) for step in range(10, 70, 10) for end in (50.0, 50 + step / 2)}
+    assert {(float(step), round(float(end), 6)) for step, end in corners} == known
