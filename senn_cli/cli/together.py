@@ -8,9 +8,15 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from senn_cli.errors import SennError, UsageError
+from senn_cli.words import quoted
+
+if TYPE_CHECKING:
+    from senn_cli.engine.hosts import Hosts
 
 HostsOption = Annotated[
     int | None,
@@ -60,21 +66,51 @@ def together(
       UsageError: options or variables that do not go together.
       HostsError: the others have not come, or have gone.
     """
+    met = meet(hosts, host_id, coordinator)
+    if met is None:
+        yield run, False
+        return
+    with tempfile.TemporaryDirectory(prefix="senn-host-") as own, met.until_end():
+        there = copied and run is not None and run.is_dir()
+        seen = met.gathered("the run is found", there)
+        if any(seen) and not all(seen):
+            raise UsageError(
+                f"process {seen.index(False)} does not find {run}, and process {seen.index(True)} "
+                "does",
+                hint="To go on with a run, all machines need to see it, at the same path.",
+            )
+        place = Path(own) / "run" if met.index else run
+        if there and met.index:
+            assert run is not None and place is not None
+            shutil.copytree(run, place, ignore=shutil.ignore_patterns("lock.json"))
+        met.gathered("the run is read", None)
+        try:
+            yield place, met.index > 0
+        except SennError as error:
+            if met.index:
+                _rename(error, str(place), "RUN" if run is None else quoted(run.absolute()))
+            raise
+
+
+def _rename(error: SennError, place: str, run: str) -> None:
+    """Has an error name the run, and not what this process has of it."""
+    error.message = error.message.replace(place, run)
+    error.hint = None if error.hint is None else error.hint.replace(place, run)
+
+
+def meet(hosts: int | None, host_id: int | None, coordinator: str | None) -> Hosts | None:
+    """Meets the other processes; None where this one is alone.
+
+    Raises:
+      UsageError, HostsError: as for `together`.
+    """
     from senn_cli.cluster.detect import detect
 
     found = detect(os.environ, hosts=hosts, host_id=host_id, coordinator=coordinator)
     if found.words:
         typer.echo(found.words, err=True)
     if not found.several:
-        yield run, False
-        return
+        return None
     from senn_cli.engine.hosts import join
 
-    met = join(found.count, found.index, found.coordinator)
-    with tempfile.TemporaryDirectory(prefix="senn-host-") as own:
-        place = Path(own) / "run" if met.index else run
-        if met.index and copied and run is not None:
-            shutil.copytree(run, Path(own) / "run", ignore=shutil.ignore_patterns("lock.json"))
-        with met.until_end():
-            met.gathered("the run is read", None)
-            yield place, met.index > 0
+    return join(found.count, found.index, found.coordinator)

@@ -9,33 +9,22 @@ happens.
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from senn_cli.cluster.meeting import LIMIT, HostsError, meet
+from senn_cli.engine.lost import end_at_abort, end_at_once, leave, tells_of_a_lost_process
 from senn_cli.errors import SennError
 from senn_cli.words import plural
 
-LIMIT = "SENN_HOSTS_TIMEOUT"
-"""Variable with the seconds that are waited for another process; 600 by default."""
-
 _HEARTBEATS = 60
 _LAST = 5  # seconds in which others can fail alike
-TRY_AGAIN = 75
-_LOST = b"Another process of this run is lost; this one ends with 75. Go on with: senn resume RUN\n"
-
-
-class HostsError(SennError):
-    """Another process that has not come or has gone: exit code 75, as the run can be resumed."""
-
-    exit_code = TRY_AGAIN
-    title = "Hosts"
+_ON = "Go on with: senn resume RUN"
 
 
 @dataclass
@@ -46,12 +35,14 @@ class Hosts:
       count: how many there are; index: the number of this one.
       limit: seconds that the others are waited for.
       client: of JAX's coordination service; None where this process is alone.
+      names: of their machines, in the order of their numbers.
     """
 
     count: int = 1
     index: int = 0
     limit: int = 600
     client: Any = None
+    names: Sequence[str] = ()
     _asked: int = field(default=0, init=False)
 
     def gathered(self, label: str, value: Any) -> list[Any]:
@@ -62,7 +53,7 @@ class Hosts:
           value: plain, as JSON has it.
 
         Raises:
-          HostsError: a process did not come within the limit, or is at another place.
+          HostsError: a process did not come within the limit, is at another place, or has failed.
         """
         if self.client is None:
             return [value]
@@ -76,8 +67,8 @@ class Hosts:
             self.client.key_value_set(f"{place}/all", json.dumps(answer))
             if self._asked > 1:  # all have read the answer before that one
                 self.client.key_value_delete(f"senn/{self._asked - 1}/")
-        if isinstance(answer, str):
-            raise HostsError(answer, hint="Go on with: senn resume RUN")
+        if isinstance(answer, dict):
+            raise HostsError(**answer)
         return list(answer)
 
     def agreed(self, label: str, value: Any) -> Any:
@@ -95,30 +86,61 @@ class Hosts:
 
         try:
             yield
+            self.gathered("the end", None)
         except Exception as error:
-            if "Gloo" in str(error) and not isinstance(error, SennError):
-                raise HostsError(
-                    "another process of this run has gone",
-                    hint="Go on with: senn resume RUN",
-                ) from error
+            fault = self._told()
+            self._tell(error)
             with suppress(Exception):  # where all have failed alike, each can tell of it
                 self.client.wait_at_barrier("senn/failed", 1000 * min(self.limit, _LAST))
                 jax.distributed.shutdown()
-            raise
-        self.gathered("the end", None)
+            leave()
+            if isinstance(error, SennError) or not tells_of_a_lost_process(str(error)):
+                raise
+            gone = {"message": "another process of this run has gone", "hint": _ON}
+            raise HostsError(**fault or gone) from error
         jax.distributed.shutdown()
 
-    def _collected(self, place: str, label: str, mine: str) -> list[Any] | str:
+    def _tell(self, error: Exception) -> None:
+        """Leaves word of a fault where the others look next."""
+        words = (
+            error.message if isinstance(error, SennError) else f"{type(error).__name__}: {error}"
+        )
+        fault = {
+            "message": f"{self._named(self.index)} has ended: {words}",
+            "exit_code": error.exit_code if isinstance(error, SennError) else 1,
+        }
+        mine = fault if self.index == 0 else [None, fault]
+        with suppress(Exception):
+            self.client.key_value_set(self._word(self.index), json.dumps(mine))
+
+    def _told(self) -> dict[str, Any] | None:
+        """What another process has left word of."""
+        for other in set(range(self.count)) - {self.index}:
+            with suppress(Exception):
+                found = json.loads(self.client.key_value_try_get(self._word(other)))
+                return dict(found if other == 0 else found[1])
+        return None
+
+    def _word(self, index: int) -> str:
+        return f"senn/{self._asked + 1}/{index or 'all'}"
+
+    def _named(self, index: int) -> str:
+        return f"process {index} of {self.count} ({self.names[index]})"
+
+    def _collected(self, place: str, label: str, mine: str) -> list[Any] | dict[str, Any]:
         """All answers, or what is wrong."""
         found = [json.loads(mine)]
         for other in range(1, self.count):
             try:
                 found.append(json.loads(self._get(f"{place}/{other}", label, other, self.limit)))
             except HostsError as error:
-                return error.message
-        for other, (there, _) in enumerate(found):
+                return {"message": error.message, "hint": _ON}
+        for other, (there, value) in enumerate(found):
+            if there is None:
+                return dict(value)
             if there != label:
-                return f"process {other} is at {there!r} and process 0 at {label!r}"
+                message = f"process {other} is at {there!r} and process 0 at {label!r}"
+                return {"message": message, "hint": _ON}
         return [value for _, value in found]
 
     def _get(self, key: str, label: str, other: int, limit: int) -> str:
@@ -126,9 +148,9 @@ class Hosts:
             return str(self.client.blocking_key_value_get(key, 1000 * limit))
         except Exception as error:  # JAX has one class for all of them
             raise HostsError(
-                f"process {other} of {self.count} did not come to {label!r} within "
+                f"{self._named(other)} did not come to {label!r} within "
                 f"{plural(limit, 'second')}, or has gone",
-                hint="Go on with: senn resume RUN",
+                hint=_ON,
             ) from error
 
 
@@ -144,7 +166,7 @@ def join(count: int, index: int, coordinator: str) -> Hosts:
     """Meets the other processes; before anything else uses JAX.
 
     Raises:
-      HostsError: they have not come within the limit.
+      HostsError, UsageError: as `meeting.meet` does.
     """
     global _here
     if count == 1:
@@ -153,7 +175,8 @@ def join(count: int, index: int, coordinator: str) -> Hosts:
     from jax._src import distributed
 
     limit = int(os.environ.get(LIMIT, "600"))
-    _end_at_abort()
+    names = meet(count, index, coordinator, limit)
+    end_at_abort()
     # JAX's own answer to SIGTERM would take the place of ours.
     jax.config.update("jax_enable_preemption_service", False)
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
@@ -163,7 +186,7 @@ def join(count: int, index: int, coordinator: str) -> Hosts:
     make: Callable[..., Any] = runtime.get_distributed_runtime_client
     # JAX ends a process that has lost another one with a code of its own, unless it is told how.
     runtime.get_distributed_runtime_client = partial(
-        make, missed_heartbeat_callback=_lost, shutdown_on_destruction=False
+        make, missed_heartbeat_callback=end_at_once, shutdown_on_destruction=False
     )
     try:
         jax.distributed.initialize(
@@ -176,35 +199,12 @@ def join(count: int, index: int, coordinator: str) -> Hosts:
             cluster_detection_method="deactivate",
         )
     except Exception as error:
+        leave()
         raise HostsError(
-            f"process {index} of {count} has not met the others at {coordinator} within "
-            f"{plural(limit, 'second')}: {str(error).splitlines()[0]}",
-            hint="Start all of them within that time, with the same --hosts and --coordinator; "
-            f"{LIMIT} has them wait for longer.",
+            f"process {index} of {count} has met the others at {coordinator}, and then lost one",
+            hint=_ON,
         ) from error
     finally:
         runtime.get_distributed_runtime_client = make
-    _here = Hosts(count, index, limit, distributed.global_state.client)
+    _here = Hosts(count, index, limit, distributed.global_state.client, names)
     return _here
-
-
-def _lost(*reason: Any) -> None:
-    os.write(2, _LOST)
-    os._exit(TRY_AGAIN)
-
-
-_at_abort = ctypes.CFUNCTYPE(None, ctypes.c_int)(lambda number: _lost())
-
-
-def _end_at_abort() -> None:
-    """Has an abort end this process with 75.
-
-    A jaxlib that cannot hand the reason over to `_lost` (0.10) aborts instead, from a thread of its
-    own, where Python's handlers are not run.
-    """
-    library = ctypes.CDLL(None)
-    library.signal.argtypes, library.signal.restype = (
-        [ctypes.c_int, ctypes.c_void_p],
-        ctypes.c_void_p,
-    )
-    library.signal(signal.SIGABRT, ctypes.cast(_at_abort, ctypes.c_void_p))
