@@ -105,8 +105,7 @@ def test_other_code_other_data_and_missing_data_are_refused_by_both(tmp_path: Pa
     rng = np.random.default_rng(0)
     for place in places:
         place.mkdir()
-        arrays = {"x_train": rng.normal(size=(96, 2)), "x_test": rng.normal(size=(40, 2))}
-        arrays |= {"y_train": np.arange(96) % 2, "y_test": np.arange(40) % 2}
+        arrays = {"x": rng.normal(size=(136, 2)), "y": np.arange(136) % 2}
         if place.name != "empty":
             np.savez(place / "d.npz", **arrays)
     first, second, empty = ({"cwd": place} for place in places)
