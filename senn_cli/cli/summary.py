@@ -13,7 +13,7 @@ from rich.text import Text
 from senn_cli.report.words import best_evaluation, duration, printable, widths
 from senn_cli.words import plural
 
-PARTS = ("train", "track", "score", "surgery", "compile", "evaluate", "save")
+PARTS = ("train", "track", "score", "surgery", "audit", "compile", "evaluate", "save")
 """The parts of `seconds` in the order of a run; what is left of `total` is shown as `other`."""
 
 

@@ -26,6 +26,7 @@ _SETTINGS = ("jax_default_device", "jax_enable_x64", "jax_default_matmul_precisi
 """What JAX reads beside a function and its arguments."""
 
 PHASES = ("train", "track", "score", "surgery", "compile", "evaluate", "save")
+"""What every run does; others, such as `audit`, have seconds where they happen."""
 
 
 class Aborted(Exception):
@@ -70,7 +71,8 @@ class Ledger:
     def _charge(self) -> None:
         now = self.clock()
         if self._stack:
-            self.seconds[self._stack[-1][0]] += now - self._since
+            name = self._stack[-1][0]
+            self.seconds[name] = self.seconds.get(name, 0.0) + now - self._since
         self._since = now
 
     @contextmanager

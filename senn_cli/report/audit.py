@@ -8,7 +8,9 @@ where they change the network. Edits of one round share their interval, so their
 added up.
 
 The network would have learned without the edit, too: `before` is what the interval before the round
-gained, the honest control beside `realised`.
+gained, the honest control beside `realised`. Where a run has forks (`record.audit`), `own` is what
+the round's edits gained by themselves: the loss of a copy that trained on without them less that of
+one that trained on with them, from the same moment on the same batches.
 """
 
 from __future__ import annotations
@@ -38,6 +40,8 @@ class AuditedRound:
       until: the step at which the loss was measured again, None where the run ended before.
       realised: the loss gained between the two; None where it was not measured again.
       before: the loss gained in the interval before the round, None for the first round.
+      own: what the edits gained by themselves; None without forks, or where one diverged.
+      forked: steps of the forks.
     """
 
     step: int
@@ -46,6 +50,26 @@ class AuditedRound:
     until: int | None
     realised: float | None
     before: float | None
+    own: float | None = None
+    forked: int | None = None
+
+
+@dataclass(frozen=True)
+class Own:
+    """What edits gained by themselves, over the rounds whose forks tell it.
+
+    Attributes:
+      count: of those rounds; positive: of those among them in which the edits lowered the loss.
+      steps: of the forks, the most of any round.
+      spearman: the correlation of ranks of predicted gains with own effects.
+      ratio: the median of own effect over predicted gain.
+    """
+
+    count: int
+    positive: int
+    steps: int
+    spearman: float | None
+    ratio: float | None
 
 
 @dataclass(frozen=True)
@@ -78,6 +102,7 @@ class Audit:
         before gained; a score that deserves trust tells more than that.
       unmeasured: rounds that accepted something, but did not measure the loss.
       prunings: what was predicted of them, and what they did; None without any.
+      own: what the edits gained by themselves; None where no fork tells it.
     """
 
     rounds: tuple[AuditedRound, ...]
@@ -87,6 +112,7 @@ class Audit:
     control: float | None
     unmeasured: int = 0
     prunings: Prunings | None = None
+    own: Own | None = None
 
 
 def audit(record: Record) -> Audit:
@@ -108,6 +134,7 @@ def audit(record: Record) -> Audit:
         if not gains:
             continue
         later = pending[index] or _in_metrics(record, step)
+        own, forked = _forked(events)
         found.append(
             AuditedRound(
                 step=step,
@@ -116,6 +143,8 @@ def audit(record: Record) -> Audit:
                 until=None if later is None else later[0],
                 realised=None if later is None else loss - later[1],
                 before=None if before is None else before - loss,
+                own=own,
+                forked=forked,
             )
         )
     pairs = [(r.predicted, r.realised) for r in found if r.realised is not None]
@@ -132,6 +161,7 @@ def audit(record: Record) -> Audit:
         control=correlation(ranks([b for b, _ in both]), ranks([r for _, r in both])),
         unmeasured=unmeasured,
         prunings=_prunings(record),
+        own=_own(found),
     )
 
 
@@ -163,6 +193,29 @@ def ranks(values: Sequence[float]) -> list[float]:
             result[order[position]] = (start + end) / 2 + 1
         start = end + 1
     return result
+
+
+def _forked(events: Sequence[dict[str, Any]]) -> tuple[float | None, int | None]:
+    """What the edits of a round gained by themselves, and the steps that forks took."""
+    fork: dict[str, Any] = next((e["fork"] for e in events if e.get("fork")), {})
+    steps = fork.get("steps")
+    known = "with" in fork and "without" in fork
+    own = float(fork["without"]) - float(fork["with"]) if known else None
+    return own, None if steps is None else int(steps)
+
+
+def _own(rounds: Sequence[AuditedRound]) -> Own | None:
+    pairs = [(r.predicted, r.own) for r in rounds if r.own is not None]
+    if not pairs:
+        return None
+    predicted, own = [p for p, _ in pairs], [o for _, o in pairs]
+    return Own(
+        count=len(pairs),
+        positive=sum(o > 0 for o in own),
+        steps=max(r.forked or 0 for r in rounds),
+        spearman=correlation(ranks(predicted), ranks(own)),
+        ratio=_median(sorted(o / p for p, o in pairs if p > 0)),
+    )
 
 
 def _prunings(record: Record) -> Prunings | None:

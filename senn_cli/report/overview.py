@@ -294,4 +294,5 @@ def _audit(audited: Audit) -> dict[str, Any]:
     # Not `asdict`, which copies deeply and takes its time over thousands of rounds.
     prunings = None if audited.prunings is None else dict(vars(audited.prunings))
     rounds = [dict(vars(found)) for found in audited.rounds]
-    return dict(vars(audited)) | {"rounds": rounds, "prunings": prunings}
+    own = None if audited.own is None else dict(vars(audited.own))
+    return dict(vars(audited)) | {"rounds": rounds, "prunings": prunings, "own": own}

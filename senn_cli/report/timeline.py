@@ -32,6 +32,8 @@ KEYS = (
     "train_loss",
     "loss_before",
     "loss_after",
+    "fork",
+    "newborn",
     "hidden",
     "capacities",
     "parameters",
@@ -56,6 +58,7 @@ class Entry:
         they should gain, mostly below 0.
       realised: what the round gained until the loss was measured again, on its last edit alone; of
         prunings what they gained at once.
+      own: what the round's edits gained by themselves, on its last edit alone; None without forks.
       until: the step of that measurement.
       hidden: widths afterwards.
       parameters: afterwards; None where the line does not tell.
@@ -79,6 +82,17 @@ class Entry:
     reason: str
     event: dict[str, Any]
     unit: str = "neuron"
+    own: float | None = None
+
+    @property
+    def starved(self) -> float | None:
+        """The gradients of the new units by those of incumbents, after the fork."""
+        return _newborn(self.event, "gradient_ratio")
+
+    @property
+    def inactive(self) -> float | None:
+        """The share of the new units that do nothing, after the fork."""
+        return _newborn(self.event, "inactive")
 
     @property
     def accepted(self) -> bool:
@@ -106,7 +120,7 @@ def timeline(record: Record, audit: Audit, *, rejected: bool = False) -> tuple[E
         entry = replace(entry_of(event), unit=record.unit)
         if last.get(entry.step) == index and entry.step in gains:
             found = gains[entry.step]
-            entry = replace(entry, realised=found.realised, until=found.until)
+            entry = replace(entry, realised=found.realised, until=found.until, own=found.own)
         entries.append(entry)
     return tuple(entries)
 
@@ -166,6 +180,11 @@ def _key(entry: Entry) -> tuple[object, ...]:
 def _negative(change: float | None, otherwise: float | None) -> float | None:
     """The gain that a change of the loss is."""
     return otherwise if change is None else -change
+
+
+def _newborn(event: dict[str, Any], name: str) -> float | None:
+    found = (event.get("newborn") or {}).get(name)
+    return None if found is None else float(found)
 
 
 def _predicts(event: dict[str, Any]) -> bool:

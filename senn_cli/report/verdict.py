@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from senn_cli.report.audit import UNMEASURED, Audit, Prunings
+from senn_cli.report.audit import UNMEASURED, Audit, Own, Prunings
 from senn_cli.words import plural
 
 _FEW = 30  # rounds; with more, what chance makes of a correlation is small
@@ -50,7 +50,32 @@ def audit_words(audit: Audit) -> list[str]:
             )
     if audit.ratio is not None:
         told.append(f"The median round gained {audit.ratio:.2g} times what was predicted.")
-    return told + pruned
+    return told + ([] if audit.own is None else own_words(audit.own)) + pruned
+
+
+def own_words(own: Own) -> list[str]:
+    """What edits gained by themselves, beside copies that trained on without them."""
+    told = [
+        f"Beside copies that trained on without the edits, up to {plural(own.steps, 'step')}, they "
+        f"gained by themselves in {own.positive:,} of {plural(own.count, 'round')}; coins would "
+        f"fall so often or more in {luck(own.positive, own.count):.2g} of runs."
+    ]
+    if own.spearman is not None:
+        few = ""
+        if own.count < _FEW:
+            few = f", where chance alone makes up to {chance(own.count):.2f}"
+        told.append(
+            f"Predicted gains and own effects correlate by {own.spearman:.2f} by rank{few}."
+        )
+    if own.ratio is not None:
+        told.append(f"The median own effect is {own.ratio:.2g} times what was predicted.")
+    return told
+
+
+def luck(heads: int, count: int) -> float:
+    """The share of throws of `count` coins that show at least `heads` heads."""
+    ways = sum(math.comb(count, k) for k in range(heads, count + 1))
+    return ways / (1 << count)
 
 
 def chance(count: int) -> float:

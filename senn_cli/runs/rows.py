@@ -116,7 +116,7 @@ HISTORY = {
     **_kinds(WIDTHS, "hidden", "capacities", "channels"),
     "accepted": FLAG,
     "candidates": OBJECTS,
-    "seconds": NUMBERS,
+    **_kinds(NUMBERS, "seconds", "fork", "newborn"),
     "origin": OBJECT,
     "end": END,
 }

@@ -1,12 +1,13 @@
-"""The `record` section: what a run keeps for pictures beyond its metrics and its history."""
+"""The `record` section: what a run keeps beyond its metrics and the course of its growth."""
 
 from pydantic import Field
 
 from senn_cli.spec.base import Model
+from senn_cli.spec.duration import DurationField
 
 
 class RecordSpec(Model):
-    """Recordings for pictures, in `recordings/` of the run; each costs some time and space."""
+    """Recordings for pictures, in `recordings/` of the run, and the audit; each costs some time."""
 
     landscape: bool = Field(
         default=False,
@@ -19,8 +20,15 @@ class RecordSpec(Model):
         description="At the start, before every inserted layer and at the end: the class "
         "probabilities over the plane of inputs (figure 3). For classifiers with two inputs.",
     )
+    audit: DurationField | None = Field(
+        default=None,
+        description="For how long copies of the network train on after every round that changed "
+        "it, with its edits and without, on the same batches: the history then has both losses on "
+        "training examples, which tell what the edits gained by themselves, and how the new units "
+        "fare. Costs so many steps twice a round; changes no number of the run.",
+    )
 
     @property
     def anything(self) -> bool:
-        """Whether anything is recorded."""
+        """Whether anything is recorded for pictures."""
         return self.landscape or self.boundary

@@ -111,7 +111,8 @@ class Spec(Model):
     )
 
     record: RecordSpec = Field(
-        default=RecordSpec(), description="What is kept for pictures beyond metrics and history."
+        default=RecordSpec(),
+        description="What is kept beyond metrics and growth, for pictures and the audit.",
     )
     track: TrackSpec = Field(
         default=TrackSpec(),

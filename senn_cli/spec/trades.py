@@ -375,6 +375,10 @@ _REST = {
     "checkpoints.keep_every": Note("Shorter: more to go back to, more disk.", "steps or epochs"),
     "record.landscape": Note("On: figure 2 can be drawn; more time.", "", "section 4, figure 2"),
     "record.boundary": Note("On: figure 3 can be drawn; more time.", "", "section 4, figure 3"),
+    "record.audit": Note(
+        "Set: the history tells what edits gained by themselves; two more steps for each of it.",
+        "steps or epochs",
+    ),
     "track.tensorboard.enabled": Note("On: curves in TensorBoard; needs the extra tensorboard."),
     "track.mlflow.enabled": Note("On: a run in MLflow; needs the extra mlflow."),
     "track.wandb.enabled": Note("On: a run in Weights & Biases; needs the extra wandb."),

@@ -39,6 +39,7 @@ from senn_cli.training.optimizer import Optimizer, make_optimizer
 from senn_cli.training.ready import require_ready
 from senn_cli.training.stepping import make_stepping
 from senn_cli.training.timetable import Timetable
+from senn_cli.training.vitals import make_vitals
 
 BLOCK = 4096
 """Examples whose second moment is taken at a time."""
@@ -138,6 +139,7 @@ def assemble(
         track=track,
         input_spectrum=input_spectrum(train, ledger) if needs_spectrum else None,
         watch=Watch.of(spec),
+        vitals=Program("vitals", make_vitals(objective), ledger, static=(0,)),
         place=place,
     )
     with ledger.phase("evaluate"):
@@ -210,6 +212,7 @@ def make_timetable(spec: Spec, per_epoch: int, stop: Duration | None = None) -> 
         save=None if by_clock else steps(save),
         until=steps(stop),
         track=spec.curvature.every.in_steps(per_epoch) if looks(spec) else None,
+        audit=steps(spec.record.audit),
     )
 
 

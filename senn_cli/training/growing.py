@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from senn_cli.curvature.kronecker import Spectrum
 from senn_cli.curvature.tracking import Tracked
@@ -24,6 +25,7 @@ from senn_cli.growth.edits import (
 from senn_cli.growth.policy import Decision, Policy, View
 from senn_cli.growth.told import told
 from senn_cli.nets.architecture import CapacityRule
+from senn_cli.nets.features import Architecture
 from senn_cli.training.network import Network, apply_edits, capacity_edits
 from senn_cli.training.observer import Event
 from senn_cli.training.optimizer import Optimizer
@@ -31,6 +33,20 @@ from senn_cli.training.snapshot import GrowthMemory
 
 _ITS_OWN = ("kind", "passes", "weights", "layer")
 """What of a candidate is no part of its event, which tells it otherwise."""
+
+
+class Carried(NamedTuple):
+    """One thing that a round did.
+
+    Attributes:
+      architecture: before it.
+      edit: None for a rejection.
+      event: its line of the history, None where it has none.
+    """
+
+    architecture: Architecture
+    edit: Edit | None
+    event: Event | None
 
 
 @dataclass(frozen=True)
@@ -61,10 +77,10 @@ class Grower:
 
     def round(
         self, network: Network, memory: GrowthMemory
-    ) -> tuple[Network, GrowthMemory, list[Event]]:
-        """The network, memory and events after a round; the arguments stay as they are."""
+    ) -> tuple[Network, GrowthMemory, list[Carried]]:
+        """The network and memory after a round, and what it did; the arguments stay as they are."""
         loss_before: float | None = None
-        asked, added, events = 0, 0, []
+        asked, added, carried = 0, 0, list[Carried]()
         while True:
             with self.ledger.phase("score"):
                 result = told(self.policy.decide(self._view(network, memory, asked, added)))
@@ -73,7 +89,7 @@ class Grower:
                 loss_before = self.loss(network)
             for decision in result.decisions:
                 network, memory, more = self._carry_out(network, memory, decision)
-                events += more
+                carried += more
             if result.kept is not None:
                 memory = replace(memory, kept=result.kept)
             asked, added = asked + 1, added + accepted
@@ -81,10 +97,10 @@ class Grower:
                 break
         if loss_before is not None:
             loss_after = self.loss(network)
-            for event in events:
+            for event in events_of(carried):
                 if event["accepted"]:
                     event |= {"loss_before": loss_before, "loss_after": loss_after}
-        return network, memory, events
+        return network, memory, carried
 
     def _view(self, network: Network, memory: GrowthMemory, asked: int, added: int) -> View:
         spectrum, step = self.input_spectrum, int(network.state.step)
@@ -110,37 +126,40 @@ class Grower:
 
     def _carry_out(
         self, network: Network, memory: GrowthMemory, decision: Decision
-    ) -> tuple[Network, GrowthMemory, list[Event]]:
+    ) -> tuple[Network, GrowthMemory, list[Carried]]:
         """Applies a decision's edit, if it has one."""
         if decision.edit is None:
-            return network, memory, [self._event(network, decision)]
-        started, events = time.perf_counter(), []
+            event = self._event(network, decision)
+            return network, memory, [Carried(network.architecture, None, event)]
+        started, carried = time.perf_counter(), list[Carried]()
         before = network
         with self.ledger.phase("surgery"):
             step = int(network.state.step)
             for edit in capacity_edits(
                 network.architecture, decision.edit, self.rule, seed=self.seed, step=step
             ):
+                smaller = network.architecture
                 network = apply_edits(network, [edit], self.optimizer)
-                if isinstance(edit, Redraw):
-                    return network, memory, []  # other proposals: the network is what it was
+                if isinstance(edit, Redraw):  # other proposals: the network is what it was
+                    return network, memory, [Carried(smaller, edit, None)]
                 if isinstance(edit, Enlarge):
                     reason = decision.reason if edit is decision.edit else "more room is needed"
-                    bare = Decision(edit, reason=reason)
-                    events.append(self._event(network, bare, edit, before))
+                    event = self._event(network, Decision(edit, reason=reason), edit, before)
+                    carried.append(Carried(smaller, edit, event))
                     continue
                 memory = replace(memory, accepted=memory.accepted + 1)
                 if isinstance(edit, InsertLayer | PromoteBud):
                     memory = replace(memory, last_layer_step=step)
-                events.append(self._event(network, decision, edit, before))
-        events[-1]["seconds"]["surgery"] = round(time.perf_counter() - started, 4)
+                event = self._event(network, decision, edit, before)
+                carried.append(Carried(smaller, edit, event))
+        event["seconds"]["surgery"] = round(time.perf_counter() - started, 4)
         if decision.change is not None:
             losses = self.sample_loss(before), self.sample_loss(network)
-            events[-1] |= {"predicted_change": decision.change}
-            events[-1] |= {"realised_change": losses[1] - losses[0]}
+            event |= {"predicted_change": decision.change}
+            event |= {"realised_change": losses[1] - losses[0]}
             if isinstance(decision.edit, RemoveUnit):
-                events[-1] |= {"loss_before": losses[0], "loss_after": losses[1]}
-        return network, memory, events
+                event |= {"loss_before": losses[0], "loss_after": losses[1]}
+        return network, memory, carried
 
     def _event(
         self,
@@ -178,6 +197,11 @@ class Grower:
             "candidates": [c.to_json() for c in decision.candidates],
             "seconds": {"score": round(decision.seconds, 4)},
         }
+
+
+def events_of(carried: Iterable[Carried]) -> list[Event]:
+    """The lines of the history."""
+    return [each.event for each in carried if each.event is not None]
 
 
 def _measured(decisions: tuple[Decision, ...]) -> bool:

@@ -24,7 +24,8 @@ from senn_cli.nets.registry import kind_of
 from senn_cli.randomness import key_data
 from senn_cli.training.ahead import compile_ahead
 from senn_cli.training.best import Best, Watch
-from senn_cli.training.growing import Grower
+from senn_cli.training.forks import Forks
+from senn_cli.training.growing import Carried, Grower, events_of
 from senn_cli.training.looking import Look
 from senn_cli.training.measure import Measure
 from senn_cli.training.network import Network
@@ -34,6 +35,7 @@ from senn_cli.training.snapshot import GrowthMemory, Moment
 from senn_cli.training.step import FAULTS, Keys, Progress, no_progress
 from senn_cli.training.stepping import RunSteps
 from senn_cli.training.timetable import Rate, Timetable
+from senn_cli.training.vitals import Vitals
 
 
 @dataclass
@@ -43,6 +45,7 @@ class Trainer:
     Attributes:
       network, progress, memory, best: what changes; together the run's `moment`.
       watch: what evaluations are judged by; None where nobody asks for the best one.
+      vitals: how units fare, for the audit; None where there is none.
       place: over which devices the run goes.
       limit: the loss above which training has diverged.
       last_row: the newest row of metrics.
@@ -64,6 +67,7 @@ class Trainer:
     track: Look | None
     input_spectrum: Spectrum | None
     watch: Watch | None = None
+    vitals: Program | None = None
     place: Placement = ONE
     progress: Any = field(default_factory=no_progress)
     memory: GrowthMemory = field(default_factory=GrowthMemory)
@@ -115,18 +119,18 @@ class Trainer:
             if step == 0:
                 # The first step may need the curvature. It follows at once: a moment that has
                 # looked and taken no step would look again when it is resumed.
-                self._look()
+                self.network = self.looked(self.network)
             stop = table.next_stop(step, here().agreed("a step", rate.steps_at_a_time))
             before = self.ledger.seconds["train"]
             with self.ledger.phase("train"):
-                self._advance(stop)
+                self.network, self.progress = self.advanced(self.network, self.progress, stop)
                 step = self.step
             rate.saw(stop, self.ledger.seconds["train"] - before)
             if int(self.progress.fault):
                 self._diverged(step)
             improved = table.evaluates(step) and self._report(step, observer)
             if table.tracks(step):
-                self._look()
+                self.network = self.looked(self.network)
             if table.grows(step):
                 self.memory = replace(self.memory, pending=True)
             if improved:
@@ -176,12 +180,38 @@ class Trainer:
         )
         try:
             with self.ledger.abortable(lambda: _stops(observer)):
-                network, memory, events = grower.round(self.network, self.memory)
+                network, memory, carried = grower.round(self.network, self.memory)
+                self._audit(network, carried, sample_loss)
         except Aborted:
             return
         self.network, self.memory = network, replace(memory, pending=False)
         self._prepare()
-        observer.round(events, before, self.moment)
+        observer.round(events_of(carried), before, self.moment)
+
+    def _audit(
+        self, after: Network, carried: list[Carried], loss: Callable[[Network], float]
+    ) -> None:
+        """What a round's edits are worth by themselves, written into its events; see `Forks`."""
+        if self.timetable.audit is None or self.vitals is None:
+            return
+        vitals = self.vitals
+
+        def fare(network: Network) -> dict[str, Vitals]:
+            shape, params = network.architecture.shape(), network.state.params
+            found: dict[str, Vitals] = vitals(shape, params, network.widths, self.sample)
+            return found
+
+        forks = Forks(
+            steps=self.timetable.audit,
+            timetable=self.timetable,
+            begin=lambda: self.place.replicated(no_progress()),
+            advance=self.advanced,
+            look=self.looked,
+            loss=loss,
+            vitals=fare,
+        )
+        with self.ledger.phase("audit"):
+            forks.tell(self.network, after, carried)
 
     def _prepare(self) -> None:
         """Compiles for the room that the next round will make, while training goes on."""
@@ -227,13 +257,12 @@ class Trainer:
             return False
         return bool(here().agreed("the clock", self.ledger.total() >= 60 * table.minutes))
 
-    def _advance(self, stop: int) -> None:
-        """Steps up to step `stop`."""
-        network = self.network
-        state, self.progress = self.run_steps(
+    def advanced(self, network: Network, progress: Any, stop: int) -> tuple[Network, Any]:
+        """A network after step `stop`, with the sums until there; both are used up."""
+        state, progress = self.run_steps(
             network.architecture.shape(),
             network.state,
-            self.progress,
+            progress,
             network.widths,
             self.train,
             self.keys,
@@ -241,13 +270,12 @@ class Trainer:
             np.int32(stop),
             np.float32(self.limit),
         )
-        self.network = Network(network.architecture, state, network.widths)
+        return Network(network.architecture, state, network.widths), progress
 
-    def _look(self) -> None:
-        """A look at the curvature, where it is tracked."""
+    def looked(self, network: Network) -> Network:
+        """A network after a look at the curvature, where it is tracked; it is used up."""
         if self.track is None:
-            return
-        network = self.network
+            return network
         with self.ledger.phase("track"):
             curvature = self.track(
                 network.architecture.shape(),
@@ -256,10 +284,10 @@ class Trainer:
                 network.widths,
                 self.train,
                 self.track_key,
-                np.int32(self.step),
+                np.int32(network.state.step),
             )
             state = network.state._replace(curvature=jax.block_until_ready(curvature))
-        self.network = replace(network, state=state)
+        return replace(network, state=state)
 
     def _row(self, step: int) -> dict[str, Any]:
         """A row of metrics; the sums start anew."""

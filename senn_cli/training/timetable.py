@@ -22,6 +22,7 @@ class Timetable:
       save: steps between checkpoints, None where the clock decides.
       until: the step to stop at before the end, None for none.
       track: steps between two looks at the curvature, None where it is not tracked.
+      audit: steps of the forks that tell what rounds are worth; None for no forks.
     """
 
     total: int | None
@@ -35,6 +36,7 @@ class Timetable:
     save: int | None = None
     until: int | None = None
     track: int | None = None
+    audit: int | None = None
 
     def next_stop(self, step: int, most: int) -> int:
         """The next step after `step` at which something is due, at most `most` steps away."""

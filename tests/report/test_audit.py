@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -115,3 +117,32 @@ def test_a_perfect_correlation() -> None:
     assert correlation([1, 2, 4], [3, 5, 9]) == pytest.approx(1.0)
     assert correlation([1, 2, 4], [-1, -2, -4]) == pytest.approx(-1.0)
     assert ranks([]) == []
+
+
+def test_what_edits_gained_by_themselves_by_hand() -> None:
+    def forked(step: int, gain: float, fork: dict[str, float]) -> dict[str, Any]:
+        return added(step, [3], 0, gain, train_loss=1.0, fork={"steps": 4, "loss": 1.0, **fork})
+
+    found = audit(
+        record(
+            history=[
+                forked(10, 0.5, {"without": 0.75, "with": 0.5}),
+                forked(20, 0.25, {"without": 0.75, "with": 0.875}),
+                forked(30, 0.125, {"without": 0.75, "with": 0.625}),
+                forked(30, 0.125, {"without": 0.75, "with": 0.625}),  # of the same round
+                forked(40, 1.0, {"without": 0.5}),  # with the edits it diverged
+                added(50, [3], 0, 0.5, train_loss=1.0),  # before there were forks
+            ]
+        )
+    )
+    assert [each.own for each in found.rounds] == [0.25, -0.125, 0.125, None, None]
+    assert [each.forked for each in found.rounds] == [4, 4, 4, 4, None]
+    assert found.own is not None
+    assert (found.own.count, found.own.positive, found.own.steps) == (3, 2, 4)
+    wanted = stats.spearmanr([0.5, 0.25, 0.25], [0.25, -0.125, 0.125]).statistic
+    assert found.own.spearman == pytest.approx(wanted)
+    assert found.own.ratio == 0.5  # the median of 1/2, -1/2 and 1/2
+
+
+def test_without_forks_nothing_is_said_of_own_effects() -> None:
+    assert audit(record(history=[added(10, [3], 0, 0.5, train_loss=1.0)])).own is None

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from senn_cli.report.audit import Audit, AuditedRound
-from senn_cli.report.verdict import audit_words, chance
+from senn_cli.report.audit import Audit, AuditedRound, Own
+from senn_cli.report.verdict import audit_words, chance, luck, own_words
 
 
 def audited(
@@ -63,3 +63,21 @@ def test_what_chance_makes_of_unrelated_ranks(count: int) -> None:
         for _ in range(2000)
     ]
     assert np.mean(np.array(found) <= chance(count)) == pytest.approx(0.95, abs=0.02)
+
+
+def test_own_effects_are_told_beside_what_chance_makes() -> None:
+    assert own_words(Own(4, 3, 10, 0.5, 0.25)) == [
+        "Beside copies that trained on without the edits, up to 10 steps, they gained by "
+        "themselves in 3 of 4 rounds; coins would fall so often or more in 0.31 of runs.",
+        "Predicted gains and own effects correlate by 0.50 by rank, where chance alone makes up to "
+        "1.00.",
+        "The median own effect is 0.25 times what was predicted.",
+    ]
+    assert len(own_words(Own(2, 2, 10, None, None))) == 1
+    told = audit_words(Audit((AuditedRound(1, 1, 0.5, 2, 0.25, None),), None, None, None, None))
+    assert not any("copies" in text for text in told)
+
+
+@pytest.mark.parametrize(("heads", "count"), [(0, 3), (3, 4), (8, 8), (150, 2000)])
+def test_luck_is_that_of_coins(heads: int, count: int) -> None:
+    assert luck(heads, count) == pytest.approx(stats.binom.sf(heads - 1, count, 0.5))

@@ -36,12 +36,23 @@ def history(
         Column(heading, [_ratio(entry, tau, glyphs.gap) for entry in entries], True, 2),
         Column("predicted", [_gain(entry.predicted) for entry in entries], True, 3),
         Column("realised", [_gain(entry.realised) for entry in entries], True, 4),
+        *_audited(entries),
         Column("hidden", [_widths(entry.hidden, glyphs.gap) for entry in entries], False, 6),
         Column("parameters", [_count(entry.parameters) for entry in entries], True, 5),
     ]
     if reasons:
         columns.append(Column("reason", [screen.text(e.reason) for e in entries], folds=True))
     return lay_out(columns, screen, styles, notes)
+
+
+def _audited(entries: Sequence[Entry]) -> list[Column]:
+    """What forks tell, where a run has them."""
+    columns = [
+        Column("own", [_gain(entry.own) for entry in entries], True, 4),
+        Column("newborn", [_gain(entry.starved) for entry in entries], True, 4),
+        Column("inactive", [_gain(entry.inactive) for entry in entries], True, 6),
+    ]
+    return [column for column in columns if any(column.cells)]
 
 
 def legend(record: Record, screen: Screen) -> list[Line]:
@@ -54,6 +65,12 @@ def legend(record: Record, screen: Screen) -> list[Line]:
         text += (
             " Realised: loss gained from this round to the next measurement, on the round's last "
             "edit."
+        )
+    if any(event.get("fork") for event in record.accepted):
+        text += (
+            " Own: what the round's edits gained by themselves, beside a copy that trained on "
+            "without them. At the end of that, newborn: the gradients of the new units by those of "
+            "incumbents; inactive: the share of the new units that do nothing."
         )
     if any(event.get("edit") == "prune_neurons" for event in record.accepted):
         text += (

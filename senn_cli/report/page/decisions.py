@@ -18,8 +18,10 @@ def decisions(record: Record, audited: Audit, numbers: list[Numbers]) -> dict[st
 
     Keys: `step`, `epoch`, `accepted`, `what` (in words), `where` (the site in words), `delta_eta`,
     `eta`, `ratio` (Delta eta / eta_c, for a layer divided by its cost), `tau`, `predicted` and
-    `realised` (gains in loss), `loss` (on the deciding sample), `parameters`, `seconds` (scoring
-    and surgery, compilation included), `reason`.
+    `realised` (gains in loss), `own` (what the round's edits gained by themselves), `starved` (the
+    gradients of new units by those of incumbents) and `inactive` (the share of them), `loss` (on
+    the deciding sample), `parameters`, `seconds` (scoring and surgery, compilation included),
+    `reason`.
     """
     entries = timeline(record, audited, rejected=True)
     events = record.history
@@ -35,6 +37,9 @@ def decisions(record: Record, audited: Audit, numbers: list[Numbers]) -> dict[st
         "tau": [short(entry.threshold) for entry in entries],
         "predicted": [short(entry.predicted) for entry in entries],
         "realised": [short(entry.realised) for entry in entries],
+        "own": [short(entry.own) for entry in entries],
+        "starved": [short(entry.starved) for entry in entries],
+        "inactive": [short(entry.inactive) for entry in entries],
         "loss": [short(event.get("train_loss")) for event in events],
         "parameters": [entry.parameters for entry in entries],
         "seconds": [_seconds(event) for event in events],

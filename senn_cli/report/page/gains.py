@@ -13,7 +13,8 @@ def gains(audited: Audit) -> dict[str, Any]:
     """The rounds that were measured again, as columns, and `words`, sentences about them.
 
     Keys of the columns: `step`, `until`, `edits`, `predicted`, `realised`, `before` (what the
-    interval before the round gained, None for the first).
+    interval before the round gained, None for the first), `own` (what the edits gained by
+    themselves, None without forks).
     """
     found = [each for each in audited.rounds if each.realised is not None]
     return {
@@ -23,5 +24,6 @@ def gains(audited: Audit) -> dict[str, Any]:
         "predicted": [short(each.predicted) for each in found],
         "realised": [short(each.realised) for each in found],
         "before": [short(each.before) for each in found],
+        "own": [short(each.own) for each in found],
         "words": audit_words(audited),
     }

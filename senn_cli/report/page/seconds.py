@@ -12,6 +12,7 @@ PARTS = {
     "track": "tracking curvature",
     "score": "scoring proposals",
     "surgery": "changing the network",
+    "audit": "auditing the score",
     "compile": "compiling",
     "evaluate": "evaluating",
     "save": "saving",

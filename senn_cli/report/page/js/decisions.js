@@ -13,6 +13,9 @@ const COLUMNS = [
   ["eta", "\u03b7_c", number],
   ["predicted", "predicted gain", number],
   ["realised", "realised gain", number],
+  ["own", "own effect", number],
+  ["starved", "newborn gradient", number],
+  ["inactive", "newborn inactive", number],
   ["loss", "loss", (value) => number(value, 4)],
   ["parameters", "parameters", whole],
   ["seconds", "seconds", number],
@@ -96,6 +99,7 @@ function decisionsSection(run, prefix) {
   return section(`${prefix}decisions`, title,
     el("p", { class: "soft" }, left ? `Of ${whole(run.totals.decisions)} decisions these are ${whole(total)}: accepted ones, and of the others the highest scores; senn inspect history --rejected has all. ` : "",
       "Gains are in units of the loss. The realised one is that of the whole round and stands on its last edit" +
+      (log.own.some((value) => value !== null) ? ", and so does what its edits gained by themselves, beside a copy that trained on without them; at the end of that the gradients of new units are told by those of incumbents, and which share of them does nothing" : "") +
       (log.what.some((text) => text.startsWith("pruned")) ? "; of a pruning both are what the loss falls by at once, negative where it rises, and its \u0394\u03b7 is what the removal costs." : ".")),
     el("div", { class: "tools" },
       choice("Which decisions", [["all", `all ${whole(total)}`], ["accepted", `accepted ${whole(accepted)}`], ["rejected", `rejected ${whole(total - accepted)}`]], state.which, (which) => {

@@ -1,6 +1,6 @@
 // Predicted against realised gains: a point a growth round.
 function gainScales(gains) {
-  const x = gains.predicted, y = [...gains.realised, ...gains.before.filter((value) => value !== null)];
+  const x = gains.predicted, y = [...gains.realised, ...gains.before.filter((value) => value !== null), ...gains.own.filter((value) => value !== null)];
   const low = Math.min(0, least(x), least(y)), high = Math.max(greatest(x), greatest(y));
   const positive = x.filter((value) => value > 0);
   if (positive.length && high > 30 * least(positive)) {
@@ -28,6 +28,10 @@ function gainsChart(run, off) {
       const before = gains.predicted.map((value, k) => (gains.before[k] === null ? null : [frame.px(value), frame.py(gains.before[k])])).filter(Boolean);
       frame.root.append(svg("path", { d: signs("cross", before, 3.2), style: "stroke:var(--mark);stroke-width:1.5;fill:none" }));
     }
+    if (!off.has("own")) {
+      const own = gains.predicted.map((value, k) => (gains.own[k] === null ? null : [frame.px(value), frame.py(gains.own[k])])).filter(Boolean);
+      frame.root.append(svg("path", { d: signs("diamond", own, 4.5), style: "fill:var(--c1);stroke:var(--paper)" }));
+    }
     if (!off.has("round")) frame.root.append(svg("path", { d: signs("circle", points, 4.5), style: "fill:var(--c0);fill-opacity:0.85;stroke:var(--paper)" }));
     hover(frame, points.length,
       nearby(points, 24),
@@ -38,6 +42,7 @@ function gainsChart(run, off) {
           [count(gains.edits[k], "edit")],
           [`predicted gain ${number(gains.predicted[k])}`],
           [`realised up to step ${whole(gains.until[k])}: ${number(gains.realised[k])}`],
+          ...(gains.own[k] === null ? [] : [[`the edits by themselves gained ${number(gains.own[k])}`]]),
           gains.before[k] === null ? ["no interval before it", "weak"] : [`the interval before gained ${number(gains.before[k])}`, "weak"],
         ],
       }));
@@ -54,6 +59,9 @@ function gainsSection(run, prefix) {
   const entries = [{ key: "round", text: "a growth round", sign: glyph("circle", { style: "fill:var(--c0)" }) }];
   if (gains.before.some((value) => value !== null)) {
     entries.push({ key: "before", text: "what the interval before gained", sign: glyph("cross", { style: "stroke:var(--mark);stroke-width:1.5;fill:none" }) });
+  }
+  if (gains.own.some((value) => value !== null)) {
+    entries.push({ key: "own", text: "what its edits gained by themselves", sign: glyph("diamond", { style: "fill:var(--c1)" }) });
   }
   entries.push({ text: "as predicted", sign: stroke(null, "tau") });
   return section(`${prefix}gains`, title, told,
