@@ -63,6 +63,7 @@ class Own:
       steps: of the forks, the most of any round.
       spearman: the correlation of ranks of predicted gains with own effects.
       ratio: the median of own effect over predicted gain.
+      control: the correlation of ranks of own effects with what the interval before gained.
     """
 
     count: int
@@ -70,6 +71,7 @@ class Own:
     steps: int
     spearman: float | None
     ratio: float | None
+    control: float | None = None
 
 
 @dataclass(frozen=True)
@@ -209,12 +211,14 @@ def _own(rounds: Sequence[AuditedRound]) -> Own | None:
     if not pairs:
         return None
     predicted, own = [p for p, _ in pairs], [o for _, o in pairs]
+    both = [(r.before, r.own) for r in rounds if r.before is not None and r.own is not None]
     return Own(
         count=len(pairs),
         positive=sum(o > 0 for o in own),
         steps=max(r.forked or 0 for r in rounds),
         spearman=correlation(ranks(predicted), ranks(own)),
         ratio=_median(sorted(o / p for p, o in pairs if p > 0)),
+        control=correlation(ranks([b for b, _ in both]), ranks([o for _, o in both])),
     )
 
 

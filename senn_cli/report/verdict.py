@@ -64,8 +64,10 @@ def own_words(own: Own) -> list[str]:
         few = ""
         if own.count < _FEW:
             few = f", where chance alone makes up to {chance(own.count):.2f}"
+        control = "" if own.control is None else f", the control by {own.control:.2f}"
         told.append(
-            f"Predicted gains and own effects correlate by {own.spearman:.2f} by rank{few}."
+            f"Predicted gains and own effects correlate by {own.spearman:.2f} by rank"
+            f"{control}{few}."
         )
     if own.ratio is not None:
         told.append(f"The median own effect is {own.ratio:.2g} times what was predicted.")

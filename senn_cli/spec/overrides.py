@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from senn_cli.spec.describe import dotted, printable
+from senn_cli.spec.describe import describe, dotted, printable
 from senn_cli.spec.duration import UNITS
 from senn_cli.spec.nodes import Entry, Node, YamlFault
 from senn_cli.spec.yaml import read_yaml
@@ -78,12 +78,16 @@ def apply_overrides(
     Returns:
       the changed spec, and the faults of overrides that could not be read or placed.
     """
+    if isinstance(overrides, str | Mapping):  # from Python: its letters or keys would be read
+        return root, [_no_list("", overrides)]
     faults: list[YamlFault] = []
-    for given in overrides:
+    for index, given in enumerate(overrides):
         override = given if isinstance(given, Override) else None
         if isinstance(given, str):
             override, found = parse_override(given)
             faults += found
+        elif override is None:
+            faults.append(_no_list(f"[{index}]", given))
         if override is None:
             continue
         try:
@@ -91,6 +95,14 @@ def apply_overrides(
         except _Misplaced as error:
             faults.append(YamlFault(override.node.origin, None, (), str(error)))
     return root, faults
+
+
+def _no_list(place: str, found: object) -> YamlFault:
+    """The fault of overrides, or of one at `place` of them, that are not what Python is to give."""
+    wanted = "a text" if place else "a list of texts"
+    example = 'overrides=["training.epochs=5"]'
+    message = f"should be {wanted} of the form path=value, as in {example}, found {describe(found)}"
+    return YamlFault(f"overrides{place}", None, (), message)
 
 
 def _set(node: Node, path: tuple[str, ...], new: Node, above: tuple[str, ...]) -> Node:

@@ -120,12 +120,16 @@ def test_a_perfect_correlation() -> None:
 
 
 def test_what_edits_gained_by_themselves_by_hand() -> None:
+    losses = {10: 4.0, 20: 3.0, 30: 2.5, 40: 2.0}
+
     def forked(step: int, gain: float, fork: dict[str, float]) -> dict[str, Any]:
-        return added(step, [3], 0, gain, train_loss=1.0, fork={"steps": 4, "loss": 1.0, **fork})
+        told = {"steps": 4, "loss": 1.0, **fork}
+        return added(step, [3], 0, gain, train_loss=losses[step], fork=told)
 
     found = audit(
         record(
             history=[
+                event(5, [2], train_loss=6.0),
                 forked(10, 0.5, {"without": 0.75, "with": 0.5}),
                 forked(20, 0.25, {"without": 0.75, "with": 0.875}),
                 forked(30, 0.125, {"without": 0.75, "with": 0.625}),
@@ -141,6 +145,9 @@ def test_what_edits_gained_by_themselves_by_hand() -> None:
     assert (found.own.count, found.own.positive, found.own.steps) == (3, 2, 4)
     wanted = stats.spearmanr([0.5, 0.25, 0.25], [0.25, -0.125, 0.125]).statistic
     assert found.own.spearman == pytest.approx(wanted)
+    # The intervals before had gained 2, 1 and 0.5.
+    wanted = stats.spearmanr([2.0, 1.0, 0.5], [0.25, -0.125, 0.125]).statistic
+    assert found.own.control == pytest.approx(wanted)
     assert found.own.ratio == 0.5  # the median of 1/2, -1/2 and 1/2
 
 

@@ -66,11 +66,11 @@ def test_what_chance_makes_of_unrelated_ranks(count: int) -> None:
 
 
 def test_own_effects_are_told_beside_what_chance_makes() -> None:
-    assert own_words(Own(4, 3, 10, 0.5, 0.25)) == [
+    assert own_words(Own(4, 3, 10, 0.5, 0.25, 0.125)) == [
         "Beside copies that trained on without the edits, up to 10 steps, they gained by "
         "themselves in 3 of 4 rounds; coins would fall so often or more in 0.31 of runs.",
-        "Predicted gains and own effects correlate by 0.50 by rank, where chance alone makes up to "
-        "1.00.",
+        "Predicted gains and own effects correlate by 0.50 by rank, the control by 0.12, where "
+        "chance alone makes up to 1.00.",
         "The median own effect is 0.25 times what was predicted.",
     ]
     assert len(own_words(Own(2, 2, 10, None, None))) == 1

@@ -116,6 +116,23 @@ def test_faults_name_the_override(override: str, text: str) -> None:
     assert message(override, text=spec).startswith(f"--set {override}: {text}")
 
 
+@pytest.mark.parametrize(
+    ("overrides", "text"),
+    [
+        ({"seed": 3}, "overrides: should be a list of texts"),
+        ("seed=3", "overrides: should be a list of texts"),
+        ([("seed", 3)], "overrides[0]: should be a text"),
+    ],
+)
+def test_what_python_may_not_give(overrides: Any, text: str) -> None:
+    """None of it was written after `--set`."""
+    with pytest.raises(SpecError) as error:
+        parse_spec(BASE, overrides=overrides)
+    assert text in error.value.message
+    assert 'overrides=["training.epochs=5"], found' in error.value.message
+    assert "--set" not in error.value.message
+
+
 def test_all_faults_at_once() -> None:
     found = message("seed=x", "nokey", "network.kind=cnn", text=BASE + "devise: cpu").splitlines()
     assert len(found) == 4
