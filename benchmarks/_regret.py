@@ -62,10 +62,12 @@ class Case:
     about: dict[str, Any]
 
     def runs(self, kind: str) -> dict[int, list[Run]]:
-        """The finished runs of a kind, by seed."""
+        """The runs of a kind by seed, those left out that are not finished or have diverged."""
         found: dict[int, list[Run]] = {}
         for path in sorted((self.place / kind).glob("*/0*/summary.json")):
             record = read_record(path.parent)
+            if record.status != "finished":
+                continue
             found.setdefault(int(path.parent.parent.name), []).append(self._run(record))
         return found
 

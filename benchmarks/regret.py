@@ -36,9 +36,9 @@ from tables import TABLES, scikit_learn, write
 
 import senn_cli
 from senn_cli.data.registry import load
-from senn_cli.errors import SennError
+from senn_cli.errors import DivergedError, InterruptedRun, SennError
 from senn_cli.nets.registry import kind_of
-from senn_cli.report.record import checkpoint_steps, read_record
+from senn_cli.report.record import read_record
 from senn_cli.sweep.begin import planned, run_here
 from senn_cli.sweep.folder import opened
 from senn_cli.sweep.read import read_sweep
@@ -174,10 +174,13 @@ def train(kind: str, name: str, place: Path, spec: Path, seed: int, jobs: int) -
             run = held.run(member)
             if held.standing(member) != "unfinished":
                 continue
-            if checkpoint_steps(run):
-                senn_cli.resume(run)
-            else:
-                senn_cli.train(held.spec(member), run_directory=run)
+            try:
+                if (run / "spec.yaml").is_file():
+                    senn_cli.resume(run)
+                else:
+                    senn_cli.train(held.spec(member), run_directory=run)
+            except DivergedError:
+                pass  # which its summary says
             _say(f"{name}, {kind}, {member.name}: {_cpu() - start:.0f} CPU-seconds since the start")
     finally:
         if folder.exists() and (used := _cpu() - start) > 0.5:
@@ -225,6 +228,8 @@ def main() -> None:
                 no_control = kind == "random" and name == "cifar10-small"
                 if kind in arguments.kinds and not arguments.table and not no_control:
                     train(kind, name, place, spec, seed, arguments.jobs)
+        except InterruptedRun as error:
+            sys.exit(error.exit_code)  # the same command goes on
         except SennError as error:
             print(f"{name}: {error}\n")
             continue
