@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -39,7 +40,8 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SlurmdParameters=config_overrides
 KillWait=5
-NodeName={host} NodeAddr=127.0.0.1 CPUs=4 State=UNKNOWN
+GresTypes=gpu
+NodeName={host} NodeAddr=127.0.0.1 CPUs=4 Gres=gpu:2 State=UNKNOWN
 PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP
 """
 
@@ -80,6 +82,9 @@ def running() -> Iterator[Path]:
                 daemon=daemon,
             )
         )
+        for number in range(2):  # devices of no driver: Slurm counts them, and nobody opens them
+            os.mknod(place / f"nvidia{number}", 0o600 | stat.S_IFCHR, os.makedev(195, number))
+        (place / "gres.conf").write_text(f"Name=gpu File={place}/nvidia[0-1]\n")
         (place / "cgroup.conf").write_text("CgroupPlugin=autodetect\n")
         key = place / "munge.key"
         key.write_bytes(os.urandom(128))

@@ -19,6 +19,8 @@ from rich.text import Text
 
 from senn_cli.cache import compilation_cache
 from senn_cli.cli.doctoring import Check, check_data, check_extras, check_reuse
+from senn_cli.cli.together import CoordinatorOption, HostIdOption, HostsOption
+from senn_cli.errors import UsageError
 from senn_cli.report.words import printable
 from senn_cli.runs.environment import cpu_count, senn_version, versions
 from senn_cli.runs.files import nearest_existing, why_not_writable
@@ -38,14 +40,38 @@ def doctor(
             "--quick", help="Do not try whether the compilation cache works: some 5 seconds less."
         ),
     ] = False,
+    distributed: Annotated[
+        bool,
+        typer.Option(
+            "--distributed",
+            help="Check a cluster: start it as a run, with srun, mpirun or --hosts.",
+        ),
+    ] = False,
+    hosts: HostsOption = None,
+    host_id: HostIdOption = None,
+    coordinator: CoordinatorOption = None,
 ) -> None:
     """Check the installation: versions, devices, extras, data, and whether the caches work.
 
+    With --distributed the processes that srun or mpirun has started check each other: sums over
+    all devices, versions, clocks, and whether they see the same files.
+
     Ends with exit code 1 when something is missing without which no run works.
     """
-    checks = examine(Path("runs"), quick=quick)
+    if distributed:
+        from senn_cli.cli.doctor_distributed import examine_together
+
+        if quick:
+            raise UsageError("--quick leaves out what --distributed does not try anyway")
+        checks, silent = examine_together(hosts, host_id, coordinator, Path("runs"))
+    elif (hosts, host_id, coordinator) != (None, None, None):
+        raise UsageError("--hosts, --host-id and --coordinator are for --distributed")
+    else:
+        checks, silent = examine(Path("runs"), quick=quick), False
     healthy = all(check.outcome != "failed" for check in checks)
-    if as_json:
+    if silent:  # process 0 tells of all
+        pass
+    elif as_json:
         print(json.dumps(report(checks, healthy), indent=2, ensure_ascii=True))
     else:
         print_checks(checks, healthy, Console())

@@ -87,6 +87,7 @@ class Hosts:
         try:
             yield
             self.gathered("the end", None)
+            self._wait_until_heard()
         except Exception as error:
             fault = self._told()
             self._tell(error)
@@ -98,7 +99,18 @@ class Hosts:
                 raise
             gone = {"message": "another process of this run has gone", "hint": _ON}
             raise HostsError(**fault or gone) from error
-        jax.distributed.shutdown()
+        with suppress(Exception):  # the others are at their end as well
+            jax.distributed.shutdown()
+        leave()
+
+    def _wait_until_heard(self) -> None:
+        """Has process 0, whose end is that of the service, wait until all have heard of the end."""
+        if self.index:
+            with suppress(Exception):  # it may be gone before it has answered
+                self.client.key_value_set(self._word(self.index), "heard")
+            return
+        for other in range(1, self.count):
+            self._get(self._word(other), "the end", other, self.limit)
 
     def _tell(self, error: Exception) -> None:
         """Leaves word of a fault where the others look next."""

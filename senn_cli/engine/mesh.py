@@ -105,15 +105,6 @@ class Placement:
         """The least multiple of the number of devices that is no less than `count`."""
         return -(-count // self.count) * self.count
 
-    def share(self, count: int) -> slice:
-        """Which of `count` rows lie on devices of this process, as `rows` divides them."""
-        if self.mesh is None:
-            return slice(0, count)
-        per_device = self.padded(count) // self.count
-        places = [i for i, d in enumerate(self.mesh.devices.flat) if d in self.mesh.local_devices]
-        start, stop = places[0] * per_device, (places[-1] + 1) * per_device
-        return slice(min(start, count), min(stop, count))
-
 
 ONE = Placement()
 """One device: JAX's default."""

@@ -26,7 +26,7 @@ def require_alike(spec: Spec, data: str) -> None:
         return
     mine = {
         "jax": jax.__version__,
-        "code": _code(),
+        "code": code(),
         "spec": f"{zlib.crc32(spec.model_dump_json().encode()):08x}",
         "data": data,
     }
@@ -40,7 +40,7 @@ def require_alike(spec: Spec, data: str) -> None:
                 )
 
 
-def _code() -> str:
+def code() -> str:
     """A checksum of this package's files."""
     value = 0
     for file in sorted(Path(__file__).parents[1].rglob("*.py")):

@@ -11,7 +11,9 @@ import pytest
 
 from senn_cli.cluster.slurm import Job, Resources, script, submit
 from tests.processes import senn
+from tests.resuming import rows
 from tests.slurm import asked, running
+from tests.training.test_devices import DECIDED, check_close
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -20,6 +22,21 @@ SPEC = """\
 data: {source: moons, train: 600, test: 200}
 network: {kind: mlp, hidden: [3]}
 training: {epochs: EPOCHS}
+"""
+GROWING = """\
+data: {source: moons, train: 96, test: 40}
+network: {kind: mlp, hidden: [2], activation: tanh, capacity: {initial: [12]}}
+expansion:
+  until: 6 epochs
+  threshold: 1e-6
+  price: 0
+  samples: 48
+  max_hidden: 5
+  width: {proposals: 16, polished: 2, steps: 2, per_round: 1}
+  depth: false
+optimizer: {kind: adam, learning_rate: 1e-3, schedule: constant}
+checkpoints: {every: 5 epochs}
+training: {epochs: 400, batch_size: 24}
 """
 DETECTED = """\
 import json, os
@@ -41,6 +58,15 @@ def ended(number: str) -> bool:
 
 def state(number: str) -> str:
     return asked("squeue", "--noheader", "--states=all", f"--jobs={number}", "--format=%T").strip()
+
+
+def start_again(number: str, run: Path) -> None:
+    """Has the job of an unfinished run that is back in the queue start without its two minutes."""
+    wait_until(lambda: state(number) == "PENDING", "a job that is back in the queue")
+    assert not (run / "summary.json").exists()
+    # Before its first start has ended altogether, the node takes the second for a mistake.
+    wait_until(lambda: "idle" in asked("sinfo", "--noheader", "--format=%T"), "an idle node")
+    asked("scontrol", "update", f"JobId={number}", "StartTime=now")
 
 
 def written(path: Path) -> str:
@@ -65,6 +91,53 @@ def test_the_tasks_of_a_step_find_each_other_and_the_script_is_alone(tmp_path: P
     assert tasks[0]["coordinator"] == tasks[1]["coordinator"]
 
 
+def test_every_task_has_gpus_of_its_own(tmp_path: Path) -> None:
+    log, file = tmp_path / "log", tmp_path / "job.sbatch"
+    shown = (sys.executable, "-c", "import os; print('gpus', os.environ['CUDA_VISIBLE_DEVICES'])")
+    file.write_text(script(Job((shown,), "two", str(log), Resources(tasks=2, cores=1, gpus=2))))
+    number = submit(file)
+    wait_until(lambda: ended(number), "the job's end")
+    assert sorted(written(log).splitlines()) == ["gpus 0", "gpus 1"]
+
+
+def test_the_tasks_of_a_step_check_each_other(tmp_path: Path) -> None:
+    log, file = tmp_path / "log", tmp_path / "job.sbatch"
+    doctor = (sys.executable, "-m", "senn_cli", "doctor", "--distributed")
+    file.write_text(script(Job((doctor,), "two", str(log), Resources(tasks=2, cores=1))))
+    number = submit(file)
+    wait_until(lambda: ended(number), "the job's end")
+    assert state(number) == "COMPLETED", written(log)
+    assert "the sum is right everywhere" in written(log)
+    assert "All that a run needs is there" in written(log)
+
+
+def test_two_tasks_train_one_run_through_a_requeue(tmp_path: Path) -> None:
+    spec, run, alone = tmp_path / "s.yaml", tmp_path / "run", tmp_path / "alone"
+    spec.write_text(GROWING)
+    words = ("--tasks", "2", "--cores", "1", "--run-dir", run)
+    done = senn("launch", "--slurm", "--submit", spec, *words)
+    assert done.returncode == 0, done.stderr
+    number = done.stdout.decode().strip()
+    log = Path(f"{run}-{number}.log")
+    wait_until(lambda: written(run / "metrics.jsonl").count("\n") > 9, "a run that trains")
+    asked("scancel", "--signal=USR1", number)  # as before a time limit
+    start_again(number, run)
+    wait_until(lambda: ended(number), "the job's end")
+    assert state(number) == "COMPLETED", written(log)
+    assert f"process 1 of 2, of Slurm's step {number}.0" in written(log)
+    assert len(rows(run / "resumed.jsonl")) == 1
+    assert senn("train", spec, "--run-dir", alone, "--set", "device.count=2").returncode == 0
+    first, second = (rows(place / "history.jsonl") for place in (run, alone))
+    assert [[e.get(k) for k in DECIDED] for e in first] == [
+        [e.get(k) for k in DECIDED] for e in second
+    ]
+    assert any(event["accepted"] for event in first)
+    metrics, others = (rows(place / "metrics.jsonl") for place in (run, alone))
+    assert [row["step"] for row in metrics] == [row["step"] for row in others]
+    for row, other in zip(metrics, others, strict=True):
+        check_close(row["train_loss"], other["train_loss"])
+
+
 def test_a_launched_run_comes_back_after_a_signal_and_is_the_same(tmp_path: Path) -> None:
     spec, run, whole = tmp_path / "s.yaml", tmp_path / "run", tmp_path / "whole"
     spec.write_text(SPEC.replace("EPOCHS", "100"))
@@ -73,9 +146,7 @@ def test_a_launched_run_comes_back_after_a_signal_and_is_the_same(tmp_path: Path
     number = done.stdout.decode().strip()
     wait_until(lambda: written(run / "metrics.jsonl").count("\n") > 3, "a run that trains")
     asked("scancel", "--signal=USR1", number)  # as before a time limit
-    wait_until(lambda: state(number) == "PENDING", "a job that is back in the queue")
-    assert not (run / "summary.json").exists()  # it is not finished
-    asked("scontrol", "update", f"JobId={number}", "StartTime=now")  # not two minutes later
+    start_again(number, run)
     wait_until(lambda: ended(number), "the job's end")
     assert state(number) == "COMPLETED"
     assert senn("train", spec, "--run-dir", whole).returncode == 0

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import jax
@@ -14,6 +18,7 @@ from senn_cli.engine.mesh import ONE, Placement, by_rows, lying, placement, plac
 from senn_cli.engine.programs import Ledger, Program
 from senn_cli.errors import DeviceError
 from senn_cli.spec.device import DeviceSpec
+from tests.waiting import LIMIT
 
 WHOLE, ROWS = PartitionSpec(), PartitionSpec("data")
 
@@ -82,8 +87,46 @@ def test_rows_of_a_file_are_read_a_share_at_a_time(tmp_path: Path) -> None:
     assert read == [2, 2, 2, 2]
 
 
-def test_one_process_has_all_rows() -> None:
-    assert [over(count).share(10) for count in (1, 2, 4)] == [slice(0, 10)] * 3
+SHARES = """
+import json, sys
+import jax, numpy as np
+from senn_cli.engine.hosts import join
+from senn_cli.engine.mesh import placement
+from senn_cli.spec.device import DeviceSpec
+
+class Watched:
+    shape, read = (10,), []
+    def __len__(self):
+        return 10
+    def __getitem__(self, rows):
+        self.read.append([rows.start, rows.stop])
+        return np.arange(10)[rows]
+
+with join(2, int(sys.argv[1]), sys.argv[2]).until_end():
+    array = placement(DeviceSpec(count=2)).rows(Watched())
+    held = sorted(int(row) for piece in array.addressable_shards for row in piece.data)
+    total = int(jax.jit(lambda array: array.sum())(array))
+print(json.dumps([Watched.read, held, total]))
+"""
+
+
+@pytest.mark.slow
+def test_a_process_reads_and_holds_the_rows_of_its_own_devices() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", SHARES, str(index), address], stdout=subprocess.PIPE
+        )
+        for index in (0, 1)
+    ]
+    told = [json.loads(process.communicate(timeout=LIMIT)[0].splitlines()[-1]) for process in both]
+    # Ten rows over two devices of each of two processes: three on each, two zeros behind the last.
+    assert told == [
+        [[[0, 3], [3, 6]], [0, 1, 2, 3, 4, 5], 45],
+        [[[6, 9], [9, 12]], [0, 0, 6, 7, 8, 9], 45],
+    ]
 
 
 def moments(x: jax.Array, rows: jax.Array, w: jax.Array) -> tuple[jax.Array, jax.Array]:

@@ -42,6 +42,15 @@ checkpoints: {every: 2 epochs}
 training: {epochs: 100000, batch_size: 24}
 """
 
+WIDE = """
+data: {source: moons, train: 96, test: 40}
+network: {kind: mlp, hidden: [20000]}
+expansion: {policy: none}
+optimizer: {kind: adam, learning_rate: 1e-3, schedule: constant}
+checkpoints: {every: {steps: 1}}
+training: {epochs: 100000, batch_size: 24}
+"""
+
 FLAGS = "--xla_force_host_platform_device_count=1"
 
 
@@ -123,12 +132,7 @@ def test_process_0_is_killed_in_a_save_and_the_run_goes_on_from_the_last_whole_o
 ) -> None:
     spec, run = tmp_path / "spec.yaml", tmp_path / "run"
     # Arrays of some size, so that a save takes its time.
-    spec.write_text(
-        SPEC.replace("initial: [12]", "initial: [60000]").replace(
-            "every: 2 epochs", "every: {steps: 1}"
-        ),
-        encoding="utf-8",
-    )
+    spec.write_text(WIDE, encoding="utf-8")
 
     def within_a_save() -> bool:
         return len(whole()) > 1 and any(folder.glob("*.saving"))
