@@ -1,1 +1,1 @@
-"""Runs of several processes and on clusters: what a launcher has started, scripts for Slurm."""
+"""Runs of several processes and on clusters: how they meet, and scripts for Slurm."""
