@@ -31,6 +31,7 @@ def reproduce(
         typer.Option(
             "--out",
             "-o",
+            "--dir",
             metavar="DIR",
             help="The folder of runs and pictures; by default FIGURE in the runs root.",
         ),

@@ -143,7 +143,7 @@ def opened(
             what = "is not empty" if path.is_dir() else "is not a directory"
             raise UsageError(
                 f"{folder.path} {what}, and it is the folder of no sweep",
-                hint="Name a new folder with --dir, or the sweep with --name.",
+                hint="Name a new or an empty folder with --dir.",
             )
         try:
             for each in ("specs", "logs"):

@@ -20,6 +20,7 @@ from senn_cli.sweep.folder import Folder
 from senn_cli.sweep.plan import Member
 from tests.processes import imported
 from tests.report.plots.made import made_run
+from tests.resuming import MOONS
 
 
 def run(*arguments: str | Path) -> Result:
@@ -126,3 +127,21 @@ def test_settings_of_the_sweeps_are_those_that_are_drawn() -> None:
             if picture.kind in ("landscape", "boundary"):
                 record = json.loads(own[0].spec.model_dump_json())["record"]  # type: ignore[union-attr]
                 assert record[picture.kind]
+
+
+@pytest.mark.slow
+def test_a_figure_is_trained_once_and_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "moons.yaml").write_text(MOONS, encoding="utf-8")
+    sweep = "spec: ../moons.yaml\nset: {record.boundary: true}\nseeds: 2\n"
+    (tmp_path / "paper").mkdir()
+    (tmp_path / "paper" / "figure-3.yaml").write_text(sweep, encoding="utf-8")
+    monkeypatch.setattr(figures, "shipped", lambda name: tmp_path / name)
+    folder = tmp_path / "out"
+    for _ in range(2):
+        result = run("figure-3", "--out", folder, "--jobs", "1")
+        assert result.exit_code == 0, result.stderr
+        assert result.stdout.splitlines()[-1] == str(folder / "figure-3.svg")
+        assert "layer score" in (folder / "figure-3.svg").read_text(encoding="utf-8")
+    assert "finished" not in result.stderr  # the second time nothing was left to train
