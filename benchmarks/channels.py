@@ -32,7 +32,7 @@ optimizer: {kind: adam, learning_rate: 1e-2, schedule: constant}
 expansion: none
 training: {epochs: 6, batch_size: 50, evaluate: {epochs: 6}}
 """
-_ROUNDS = "start: {epochs: 1}, every: {epochs: 1}, depth: false, stop: 0, price: 0"
+_ROUNDS = "start: {epochs: 1}, every: {epochs: 1}, depth: false, stop: 0, accept: paper"
 _SEARCH = (
     f"proposals: search, {_ROUNDS}, threshold: 1e-3, samples: 512, "
     "width: {per_round: 4, proposals: 32, polished: 4, steps: 4, max_width: 24}"

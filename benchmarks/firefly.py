@@ -26,7 +26,7 @@ checkpoints: false
 LIMITS = "max_hidden: 64, every: 5 epochs"
 POLICIES = {
     "firefly": f"{{policy: firefly, {LIMITS}, width: {{per_round: 16}}}}",
-    "random": f"{{policy: random, {LIMITS}, threshold: 0, stop: 0, noise: 0, price: 0, "
+    "random": f"{{policy: random, {LIMITS}, threshold: 0, stop: 0, noise: 0, accept: paper, "
     "depth: false, bias_removed: false, width: {per_round: 16, proposals: 16, steps: 1}}",
 }
 

@@ -20,7 +20,7 @@ def judged(
     eta: float,
     score: float,
     price: Price,
-    parameters: int,
+    parameters: float,
     gain: float,
     factor: float = 1.0,
     weights: tuple[float, ...] | None = None,
@@ -53,7 +53,7 @@ def judged(
         ratio=float(ratio),
         passes=bool(passes),
         weights=weights,
-        parameters=parameters if priced else 0,
+        parameters=parameters if priced else 0.0,
         gain=gain if priced else 0.0,
         factor=factor,
     )
@@ -92,7 +92,7 @@ def why_not(best: Candidate | None, settings: Settings, *, poor: bool = False) -
     price = settings.price * best.parameters
     if best.gain < price:
         return (
-            f"gain {best.gain:.3g} of {best.site} does not pay for its {best.parameters} "
+            f"gain {best.gain:.3g} of {best.site} does not pay for its {best.parameters:.3g} "
             f"parameters at price {settings.price:g}: {price:.3g}"
         )
     return f"{best.site} may not grow: a limit forbids it"

@@ -110,7 +110,8 @@ class Candidate:
       score: Delta eta, for a layer divided by the layer cost: what competes.
       ratio: score / eta_c, what tau is compared with; infinite (null in the history) where
         eta_c is 0.
-      parameters: how many the addition brings; 0 where they have no price.
+      parameters: how many the addition brings, of input weights those that data determine; 0 where
+        they have no price.
       gain: what the addition promises over all N training examples, in nats of their likelihood:
         N Delta eta / 2, of a layer divided by the layer cost, but no more than is left of the
         loss; 0 where parameters have no price.
@@ -129,7 +130,7 @@ class Candidate:
     ratio: float
     passes: bool
     weights: tuple[float, ...] | None = None
-    parameters: int = 0
+    parameters: float = 0.0
     gain: float = 0.0
     factor: float = 1.0
 
@@ -216,7 +217,10 @@ class View:
       sample: the first training examples, as many as their kind of network has looked at for a
         loss.
       loss: the mean loss of the sample, for whoever asks.
+      reference: the loss that rounds are judged by, for whoever asks.
+      validated: whether that is of a validation part.
       kept: what earlier rounds have kept, as `Round.kept`.
+      idle: rounds in a row before this one that have added nothing.
     """
 
     architecture: Architecture
@@ -234,7 +238,10 @@ class View:
     sample: Arrays | None = None
     tracked: Tracked | None = None
     loss: Callable[[], float] = lambda: math.inf
+    reference: Callable[[], float] = lambda: math.inf
+    validated: bool = False
     kept: Kept = ()
+    idle: int = 0
 
 
 class Policy(ABC):
@@ -243,6 +250,10 @@ class Policy(ABC):
     @abstractmethod
     def decide(self, view: View) -> Round:
         """The next decisions of a round."""
+
+    def compares(self, idle: int) -> bool:
+        """Whether a round after `idle` ones that added nothing asks for the reference loss."""
+        return False
 
     def upcoming(self, architecture: Architecture) -> Architecture | None:
         """The architecture that the next round will make room for; None where nobody can tell."""

@@ -138,6 +138,7 @@ class Settings(Limits):
 
     Attributes:
       price: nats that the gain over all training examples must bring for every parameter added.
+      patience: rounds without progress after which growth has ended; None for any number.
       weights: `score` for the proposals' own weights, `random` for draws from the initial
         distribution at the same times and sites (the control).
       width, depth: how units and layers are searched for.
@@ -149,6 +150,7 @@ class Settings(Limits):
     stop: float
     noise: float
     price: float = 0.0
+    patience: int | None = None
     samples: int = 8192
     held_out: bool = True
     bias_removed: bool = True
@@ -195,13 +197,14 @@ def settings_of(spec: Spec) -> Settings:
         threshold=growth.threshold,
         stop=growth.stop,
         noise=growth.noise,
-        price=growth.price,
+        price=growth.price if growth.accept == "paid" else 0.0,
         weights="random" if growth.policy == "random" else "score",
         **vars(limits_of(spec)),
     )
     if isinstance(growth, SearchSpec):
         return replace(
             found,
+            patience=growth.patience if growth.accept == "paid" else None,
             samples=growth.samples,
             bias_removed=growth.bias_removed,
             held_out=growth.score_on == "held_out",

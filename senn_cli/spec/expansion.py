@@ -8,7 +8,14 @@ refused, with the choice that it belongs to.
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, GetJsonSchemaHandler, Tag
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    GetJsonSchemaHandler,
+    Tag,
+    model_validator,
+)
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
@@ -28,6 +35,7 @@ from senn_cli.spec.growth import (
     WidthSpec,
 )
 from senn_cli.spec.suggest import closest
+from senn_cli.spec.under import under
 
 POLICIES = MappingProxyType(
     {
@@ -62,6 +70,7 @@ def _no_control(value: Any) -> Any:
 
 
 _Policy = BeforeValidator(lambda value: _one_of(value, POLICIES))
+_Accept = Literal["paid", "paper"]
 _Proposals = BeforeValidator(lambda value: _one_of(value, PROPOSALS))
 
 
@@ -77,6 +86,9 @@ class _Scored(Growing):
     prune: Annotated[PruneSpec, ON_OFF] = Field(
         default=PruneSpec(enabled=False), description="Taking neurons out; `true` switches it on."
     )
+
+
+_PAID = under(accept="paid")
 
 
 class SearchSpec(_Scored):
@@ -103,12 +115,25 @@ class SearchSpec(_Scored):
         description="A proposal must also raise the score by more than this many times the upward "
         "bias of the sample: what is below may be chance. 0 to rely on tau and alpha alone.",
     )
-    price: NotNegative = Field(
-        default=1.0,
+    accept: _Accept = Field(
+        default="paid",
+        description="What is asked beyond that: with `paid` an addition must pay for its "
+        "parameters (`price`), and growth ends where it no longer gets anywhere (`patience`); "
+        "`paper` keeps tau and alpha alone.",
+    )
+    price: Annotated[NotNegative, _PAID] = Field(
+        default=0.2,
         description="What every parameter of an addition must bring in: its gain over all "
         "N training examples (N Delta eta / 2, and no more than is left of the loss), in nats of "
         "their likelihood, must reach this many a parameter. 1 is Akaike's criterion, log(N) / 2 "
-        "the Bayesian one; less grows larger networks, and 0 asks for nothing, as the paper does.",
+        "the Bayesian one; less grows larger networks, and 0 asks for nothing. Of an mlp's input "
+        "weights those count that the data determine, tr A (A + lambda)^-1 a neuron.",
+    )
+    patience: Annotated[Count | None, _PAID] = Field(
+        default=5,
+        description="Growth ends for good where so many rounds in a row have added nothing, or "
+        "have found the validation loss, if there is one, above its lowest; null for never. Nor is "
+        "anything added while the loss is above three times its median over five rounds.",
     )
     every: DurationField = Field(
         default=Duration(epochs=1), description="Time between two rounds, in steps or epochs."
@@ -155,12 +180,24 @@ class StandingSpec(_Scored):
         "standard error of its score: what is below may be chance. 0 to rely on tau and alpha "
         "alone.",
     )
-    price: NotNegative = Field(
-        default=0.0,
+    accept: _Accept = Field(
+        default="paper",
+        description="What is asked beyond that: `paper` keeps tau and alpha alone; with `paid`, "
+        "and where a price is given, an addition must pay for its parameters.",
+    )
+    price: Annotated[NotNegative, _PAID] = Field(
+        default=0.1,
         description="What every parameter of an addition must bring in, as where proposals are "
         "searched for: its gain over all N training examples, in nats of their likelihood, must "
-        "reach this many a parameter. 0 asks for nothing, as the paper does.",
+        "reach this many a parameter.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _priced(cls, value: Any) -> Any:
+        priced = isinstance(value, dict) and "price" in value and "accept" not in value
+        return {**value, "accept": "paid"} if priced else value
+
     every: DurationField = Field(
         default=Duration(steps=20), description="Time between two rounds, in steps or epochs."
     )

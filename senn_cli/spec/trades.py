@@ -238,10 +238,18 @@ _EXPANSION = {
         "section 3.3, ingredient 4",
     ),
     "noise": Note("Larger: fewer additions that only fit the sample.", "times"),
+    "accept": Note(
+        "`paid` ends growth at the size that its price warrants; `paper` grows larger networks, "
+        "and on small data needs a limit.",
+        "",
+        "section 3.3, ingredient 4",
+    ),
     "price": Note(
-        "0 is the paper, which weighs no parameters; 1 asks of each what Akaike's criterion does; "
-        "larger: smaller networks.",
+        "1 asks of each parameter what Akaike's criterion does; larger: smaller networks.",
         "nats a parameter",
+    ),
+    "patience": Note(
+        "Larger: late additions may still come, and rounds that search in vain.", "rounds"
     ),
     "every": Note(
         "More often: the network is large sooner and learns longer at its size; rounds cost time.",

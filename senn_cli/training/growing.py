@@ -55,6 +55,7 @@ class Grower:
 
     Attributes:
       loss: the loss of a network on the reference data, before and after a round.
+      validated: whether these are a validation part.
       sample: training examples; sample_loss: the loss on them, for what an edit does to it.
       every: steps between two rounds.
       per_epoch: steps in an epoch.
@@ -67,6 +68,7 @@ class Grower:
     ledger: Ledger
     data: Data
     loss: Callable[[Network], float]
+    validated: bool
     sample: Arrays
     sample_loss: Callable[[Network], float]
     seed: int
@@ -81,12 +83,18 @@ class Grower:
         """The network and memory after a round, and what it did; the arguments stay as they are."""
         loss_before: float | None = None
         asked, added, carried = 0, 0, list[Carried]()
+        idle = memory.idle + 1
+        if self.policy.compares(memory.idle):
+            self.loss(network)  # for `reference`: a phase of its own, not one within that of scores
         while True:
             with self.ledger.phase("score"):
                 result = told(self.policy.decide(self._view(network, memory, asked, added)))
             accepted = sum(decision.edit is not None for decision in result.decisions)
-            if loss_before is None and _measured(result.decisions):
+            changes = _changes(result.decisions)
+            if loss_before is None and changes:
                 loss_before = self.loss(network)
+            if not all(isinstance(edit, RemoveUnit) for edit in changes):
+                idle = 0
             for decision in result.decisions:
                 network, memory, more = self._carry_out(network, memory, decision)
                 carried += more
@@ -95,6 +103,7 @@ class Grower:
             asked, added = asked + 1, added + accepted
             if result.finished:
                 break
+        memory = replace(memory, idle=idle)
         if loss_before is not None:
             loss_after = self.loss(network)
             for event in events_of(carried):
@@ -121,7 +130,10 @@ class Grower:
             tracked=curvature if isinstance(curvature, Tracked) else None,
             sample=self.sample,
             loss=lambda: self.sample_loss(network),
+            reference=lambda: self.loss(network),
+            validated=self.validated,
             kept=memory.kept,
+            idle=memory.idle,
         )
 
     def _carry_out(
@@ -204,7 +216,7 @@ def events_of(carried: Iterable[Carried]) -> list[Event]:
     return [each.event for each in carried if each.event is not None]
 
 
-def _measured(decisions: tuple[Decision, ...]) -> bool:
-    """Whether units or layers come or go: then the loss is measured before and after the round."""
+def _changes(decisions: tuple[Decision, ...]) -> list[Edit]:
+    """The edits by which units or layers come or go: of their round the loss is measured."""
     edits = [decision.edit for decision in decisions if decision.edit is not None]
-    return any(not isinstance(edit, Enlarge | Redraw | Reorder) for edit in edits)
+    return [edit for edit in edits if not isinstance(edit, Enlarge | Redraw | Reorder)]

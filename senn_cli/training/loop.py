@@ -170,6 +170,7 @@ class Trainer:
             ledger=self.ledger,
             data=self.train,
             loss=loss,
+            validated=self.track is None and self.validation is not None,
             sample=self.sample,
             sample_loss=sample_loss,
             seed=self.seed,

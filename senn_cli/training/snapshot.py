@@ -33,12 +33,14 @@ class GrowthMemory:
       last_layer_step: the step at which the last layer was inserted.
       accepted: neurons and layers added so far.
       pending: whether a round is due at the present step that has not been carried out.
+      idle: rounds in a row that have added nothing.
       kept: what the policy's rounds keep for later ones.
     """
 
     last_layer_step: int | None = None
     accepted: int = 0
     pending: bool = False
+    idle: int = 0
     kept: Kept = ()
 
     def layer_allowed(self, step: int, every: int) -> bool:

@@ -203,20 +203,28 @@ def test_a_gain_within_its_noise_is_rejected(planted: Problem, decide: Any) -> N
     assert not decision.candidates[0].passes
 
 
+def counted(read: Any) -> float:
+    """How many weights of a unit that reads this, the constant not in it, the data determine."""
+    v = np.concatenate([np.ones((len(read), 1)), read], axis=1).astype(np.float64)
+    a = v.T @ v / len(v)
+    return float(np.trace(a @ np.linalg.inv(a + np.trace(a) / len(a) * np.eye(len(a)))))
+
+
 def test_an_addition_pays_for_its_parameters(planted: Problem, decide: Any) -> None:
-    # A neuron brings 4 weights, a bias, 3 coefficients and 2 weights that read it.
+    # Of a neuron count, beside 4 weights and a bias, 3 coefficients and 2 weights that read it.
     first = decide(planted.view(), price=1e-9).decisions[0].candidates[0]
-    assert first.parameters == 10
+    brought = counted(planted.x) + 5
+    assert first.parameters == pytest.approx(brought, rel=1e-4)
     # Its gain is at most what is left of the loss when the present weights have gained theirs: of a
     # linear map under squared errors, exactly the residual of the least squares fit.
     a = planted.nets.run(planted.shape, planted.params, planted.x).reads[-1].astype(np.float64)
     residual = a @ np.linalg.lstsq(a, planted.y, rcond=None)[0] - planted.y
     left = 0.5 * np.sum(residual**2)
     assert first.gain == pytest.approx(min(N * first.delta_eta / 2, left), rel=0.02)
-    for price, pays in ((0.9 * first.gain / 10, True), (1.1 * first.gain / 10, False)):
+    for price, pays in ((0.9 * first.gain / brought, True), (1.1 * first.gain / brought, False)):
         decision = decide(planted.view(), price=price).decisions[0]
         assert (decision.edit is not None) == pays == decision.candidates[0].passes
-    assert "does not pay for its 10 parameters" in decision.reason
+    assert f"does not pay for its {brought:.3g} parameters" in decision.reason
 
 
 def test_nothing_is_paid_from_a_loss_that_the_present_weights_can_take_away(
@@ -315,10 +323,13 @@ def test_a_layer_pays_for_its_cost_too(planted: Problem, decide: Any) -> None:
     found = decide(planted.view(), deepens=True, depth=DEPTH, price=1e-9, stop=0.0, threshold=0.0)
     layers = [c for c in found.decisions[0].candidates if c.site.kind == "depth"]
     assert layers
+    hidden = planted.params["map_0"]
+    yielded = planted.x @ hidden["kernel"][:, :3] + hidden["bias"][:3]
     for layer in layers:
         # A square map and a bias for as many neurons as the narrower side has, three coefficients.
-        q = 3 if layer.site.index == 0 else 2
-        assert layer.parameters == q * (q + 1) + 3 * q
+        read = yielded if layer.site.index == 0 else np.zeros((N, 2))
+        q = read.shape[1]
+        assert layer.parameters == pytest.approx(q * counted(read) + 3 * q, rel=1e-4)
         assert layer.gain <= N * layer.delta_eta / 2 / 60 * (1 + 1e-6)
 
 

@@ -81,7 +81,7 @@ SHOWN = {
 }
 """Fields that no object built from a spec shows, with the test that shows their effect."""
 
-CHOICES = {"source", "task", "kind", "policy", "proposals", "solver", "method"}
+CHOICES = {"source", "task", "kind", "policy", "proposals", "solver", "method", "accept"}
 """Keys that say which others there are: every value of theirs is a combination of its own."""
 
 FACTORS = ("contrast", "saturation")
@@ -89,10 +89,12 @@ FACTORS = ("contrast", "saturation")
 GROWTH = {
     "fixed": "none",
     "search": "{proposals: search, prune: CHAIN}",
+    "paper": "{accept: paper}",
     "random": "{policy: random, prune: true}",
     "gradient_ascent": "{width: {method: gradient_ascent}, depth: {method: gradient_ascent}}",
     "mala": "{width: {method: mala}, depth: {method: mala}}",
     "dormant": "{proposals: dormant, prune: true, depth: DEPTH}",
+    "priced": "{proposals: dormant, price: 0.5, prune: true, depth: DEPTH}",
     "dynamic_node_creation": "{policy: dynamic_node_creation}",
     "net2net": "{policy: net2net, depth: CHAIN}",
     "splitting": "{policy: splitting}",

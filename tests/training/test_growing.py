@@ -79,7 +79,9 @@ def test_the_moments_before_and_after() -> None:
     assert (before.network.architecture.widths, after.network.architecture.widths) == ((), (2,))
     assert before.step == after.step == ROUND
     assert before.memory == GrowthMemory(None, 0, pending=True)
-    assert after.memory == GrowthMemory(ROUND, 1, pending=False)
+    looked = after.memory.kept
+    assert [step for step, _ in looked] == [ROUND, ROUND]  # the lowest, and the newest
+    assert after.memory == GrowthMemory(ROUND, 1, pending=False, kept=looked)
     assert after == run.moment
     # Both can be saved: nothing of them was donated to a program.
     for moment in (before, after):
@@ -112,7 +114,7 @@ def test_a_pending_round_comes_first() -> None:
     run.run(heard)
     # No second row of metrics for the same step.
     assert [name for name, _ in heard.log] == ["event", "round"]
-    assert run.memory == GrowthMemory(ROUND, 1, pending=False)
+    assert run.memory == GrowthMemory(ROUND, 1, pending=False, kept=run.memory.kept)
     whole = trainer(ROUND)
     whole.run(Log())
     for name, array in arrays_of(whole.moment).items():
@@ -135,7 +137,7 @@ def test_a_round_that_adds_nothing_tells_no_growth() -> None:
     assert ("event", None) in heard.log
     ((before, after),) = heard.moments
     assert before.network is after.network
-    assert run.memory == GrowthMemory()
+    assert run.memory == GrowthMemory(idle=1, kept=run.memory.kept)
 
 
 def test_work_that_is_called_off() -> None:

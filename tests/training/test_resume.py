@@ -169,7 +169,13 @@ def test_a_round_that_is_called_off_is_done_again(
     with pytest.raises(InterruptedRun, match=f"stopped at step {step}"):
         go(either.text, path, observers=[Heard(at=(phase, 1))])
     growth = document(path, step)["meta"]["growth"]
-    assert growth == {"last_layer_step": None, "accepted": 0, "pending": True, "kept": []}
+    assert growth == {
+        "last_layer_step": None,
+        "accepted": 0,
+        "pending": True,
+        "idle": 0,
+        "kept": [],
+    }
     assert document(path, step)["meta"]["architecture"]["hidden"] == (
         []
         if "hidden: []" in either.text

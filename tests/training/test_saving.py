@@ -124,7 +124,7 @@ def test_what_stands_beside_the_arrays(tmp_path: Path) -> None:
     assert (inner["metrics_bytes"], inner["history_bytes"]) == (len('{"step": 3}\n'), 0)
     assert inner["limit"] == run.trainer.limit >= 100
     assert inner["architecture"]["hidden"][0]["width"] == 3
-    nothing = {"last_layer_step": None, "accepted": 0, "pending": False, "kept": []}
+    nothing = {"last_layer_step": None, "accepted": 0, "pending": False, "idle": 0, "kept": []}
     assert inner["growth"] == nothing
     assert inner["seconds"].keys() == {*run.trainer.ledger.seconds, "total"}
 

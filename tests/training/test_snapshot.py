@@ -66,7 +66,7 @@ def moment(chosen: Optimizer, architecture: MlpArchitecture = ARCHITECTURE) -> M
     network = type(network)(architecture, jax.device_put(state), network.widths)
     best = Best("train_loss", 3, 0.1 + 0.2, 0.5, 1)
     return Moment(
-        network, jax.device_put(progress), GrowthMemory(4, 3, pending=True, kept=KEPT), best
+        network, jax.device_put(progress), GrowthMemory(4, 3, pending=True, idle=2, kept=KEPT), best
     )
 
 
@@ -126,6 +126,7 @@ def test_the_document_is_json() -> None:
             "last_layer_step": 4,
             "accepted": 3,
             "pending": True,
+            "idle": 2,
             "kept": [[2, 0.1 + 0.2], [4, 0.3]],
         },
         "best": {

@@ -10,6 +10,9 @@ then takes out the units that it would not add again (section 3.5). The control 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from senn_cli.growth import looks
 from senn_cli.growth.compiled import Compiled
 from senn_cli.growth.fields import Fields
 from senn_cli.growth.policies.field_round import FieldRound, chained
@@ -24,10 +27,19 @@ class SearchGrowth(Policy):
     def __init__(self, settings: Settings, compiled: Compiled, fields: Fields) -> None:
         self.settings, self.compiled, self.fields = settings, compiled, fields
 
+    def compares(self, idle: int) -> bool:
+        """Until growth has ended, where it is to end by itself."""
+        return self.settings.patience is not None and idle < self.settings.patience
+
     def decide(self, view: View) -> Round:
         """One round, or its part up to an inserted layer or a full capacity."""
+        seen = looks.look(view, self.settings.patience)
+        return replace(self._round(view, seen.reason), kept=seen.kept)
+
+    def _round(self, view: View, reason: str | None) -> Round:
+        """The round, if there is no `reason` against it."""
         s = self.settings
-        reason = s.exhausted(view.architecture, view.added)
+        reason = reason or s.exhausted(view.architecture, view.added)
         if not chained(view.architecture):
             if reason is not None:
                 return Round((Decision(None, reason, threshold=s.threshold, stop=s.stop),))

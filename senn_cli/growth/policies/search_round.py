@@ -19,7 +19,7 @@ from senn_cli.growth.observed import Observed
 from senn_cli.growth.policies import control
 from senn_cli.growth.policies.grown import Grown, sample_rows
 from senn_cli.growth.policy import Candidate, Decision, Round, Site, View, sites
-from senn_cli.growth.pricing import Price
+from senn_cli.growth.pricing import Price, determined
 from senn_cli.growth.reader import Reader, make_reader
 from senn_cli.growth.removal import Bar, prunings
 from senn_cli.growth.settings import Settings
@@ -56,6 +56,7 @@ class SearchRound:
         self.placed = self.scored if proposed else Observed(self.compiled, self.scored.sample)
         self.searches = 0
         self.pools: dict[Site, _Pool] = {}
+        self.determined: dict[Site, float] = {}
 
     def _look(self, rows: np.ndarray) -> Observed:
         view = self.view
@@ -142,12 +143,28 @@ class SearchRound:
             seconds=seconds,
         )
 
+    def _parameters(self, site: Site) -> float:
+        """The parameters that an addition brings, of input weights those that data determine."""
+        if self.price.price == 0:
+            return 0.0
+        read = self.grown.readable(site)
+        if site not in self.determined:
+            spectrum = self.view.input_spectrum
+            if spectrum is None or site.index > 0 or site.side is not None:
+                source = np.asarray(self._source(self.scored, site), np.float64)
+                values = np.linalg.eigvalsh(source.T @ source / len(source))
+            else:
+                values = np.asarray(spectrum[0])
+            self.determined[site] = determined(values, 1 + read)
+        units = 1 if site.side is None else read
+        return self.grown.parameters(site) - units * (1 + read - self.determined[site])
+
     def _can_pay(self, site: Site) -> bool:
         """Whether any proposal at `site` could pay for its parameters; else none is sought."""
         if self.price.price == 0:
             return True
         left = self.price.left(self.loss, float(self._target(self.scored, site).eta))
-        return self.price.pays(left, self.grown.parameters(site))
+        return self.price.pays(left, self._parameters(site))
 
     def _search(self, site: Site) -> _Pool:
         """New proposals at `site`, scored."""
@@ -195,7 +212,7 @@ class SearchRound:
             eta=eta,
             score=score,
             price=self.price,
-            parameters=self.grown.parameters(site),
+            parameters=self._parameters(site),
             gain=self.price.gain(score, self.price.left(self.loss, eta)),
             weights=self._shown(site, proposals, index),
         )
