@@ -45,7 +45,7 @@ def natural_gradient(
     product: Callable[[Tree], Tree],
     gradient: Tree,
     *,
-    damping: float,
+    damping: float | jax.Array,
     iterations: int,
     tolerance: float,
 ) -> Tree:

@@ -52,7 +52,7 @@ def spectral_inverse(factor: Spectrum, damping: jax.Array) -> jax.Array:
 
 
 def damping_split(
-    a: jax.Array, s: jax.Array, n_a: jax.Array, n_s: jax.Array, damping: float
+    a: jax.Array, s: jax.Array, n_a: jax.Array, n_s: jax.Array, damping: float | jax.Array
 ) -> tuple[jax.Array, jax.Array]:
     """The shares of Tikhonov damping for A and S: pi sqrt(damping) and sqrt(damping) / pi.
 

@@ -21,8 +21,8 @@ class Side(NamedTuple):
     Attributes:
       moment: the average of A or S without damping, `(n, n)`.
       ages: updates that every row has seen, int32 `(n,)`.
-      solver: the inverse of the damped used block (`ema`), or an inverse root L of it with
-        L L^T the inverse (`rank_one`); `(n, n)`, zero around the block.
+      solver: the inverse of the damped used block (`ema`), an inverse root L of it with L L^T the
+        inverse (`rank_one`), or its eigenvectors (`ekfac`); `(n, n)`, zero around the block.
       used: the rows that `solver` is about, bool `(n,)`.
       ridge: the damping within `solver`, a scalar.
     """
@@ -61,11 +61,13 @@ class TrackState(NamedTuple):
       seen: updates so far, int32.
       maps: the factors of every map by its name.
       blocks: of rational neurons, by the name of their coefficients.
+      diagonals: of `ekfac`, by the map's name, second moments of gradients in its basis.
     """
 
     seen: jax.Array
     maps: dict[str, Pair]
     blocks: Mapping[str, Block] = {}
+    diagonals: Mapping[str, jax.Array] = {}
 
 
 def _zeros(shape: tuple[int, ...], dtype: Any) -> jax.Array:
@@ -88,12 +90,15 @@ def initial_state(
     sizes: Mapping[str, tuple[int, int]],
     dtype: Any = jnp.float32,
     neurons: Mapping[str, int] | None = None,
+    *,
+    diagonal: bool = False,
 ) -> TrackState:
     """Nothing seen yet; the first batch counts in full.
 
     Args:
       sizes: of every map, (n_a, n_s).
       neurons: rational ones, by the name of their coefficients.
+      diagonal: whether gradients' second moments are kept in a basis.
     """
     maps = {
         name: Pair(_empty(n_a, dtype), _empty(n_s, dtype)) for name, (n_a, n_s) in sizes.items()
@@ -102,7 +107,8 @@ def initial_state(
     for name, n in (neurons or {}).items():
         none = _zeros((n, 3, 3), dtype)
         blocks[name] = Block(none, _zeros((n,), jnp.int32), none)
-    return TrackState(_zeros((), jnp.int32), maps, blocks)
+    kept = {name: _zeros(size, dtype) for name, size in sizes.items()} if diagonal else {}
+    return TrackState(_zeros((), jnp.int32), maps, blocks, kept)
 
 
 def renewed(side: Side, rows: np.ndarray) -> Side:

@@ -12,9 +12,10 @@ map that reads them has their exact second moment over the training set for A, e
 Every row has an age of its own (averages.py), so that rows which are new do not look weak. What is
 inverted is made `consistent`: A may become indefinite when a young row comes into use.
 
-Two methods keep the inverses. `ema`: by Cholesky every k updates. `rank_one`: inverse roots follow
-every update through rank-one updates (rank_one.py) and are checked every k updates, with Cholesky
-where the check fails. A change of what is in use makes either do so at once.
+Three methods keep the inverses. `ema`: by Cholesky every k updates. `rank_one`: inverse roots
+follow every update through rank-one updates (rank_one.py) and are checked every k updates, with
+Cholesky where the check fails. `ekfac`: a diagonal in the factors' eigenbasis (eigenbasis.py),
+which is checked every k updates. A change of what is in use makes each do so at once.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from senn_cli.curvature import averages, kronecker, rank_one
+from senn_cli.curvature import averages, eigenbasis, kronecker, rank_one
 from senn_cli.curvature.factorisations import inverses
 from senn_cli.curvature.kronecker import Spectrum
 from senn_cli.curvature.sides import Block, Pair, Side, TrackState
@@ -43,15 +44,19 @@ class TrackSettings:
       moving_average: the largest weight of old values, below 1.
       invert_every: updates between inversions, or between checks of the roots.
       method: how inverses are kept.
-      tolerance: `rank_one` alone: the largest |L^T A L - I| that passes the check.
+      tolerance: what passes the check: of `rank_one` the largest |L^T A L - I|, of `ekfac` the
+        share of a factor that is off the diagonal in its basis.
     """
 
     damping: float
     moving_average: float
     invert_every: int
-    method: Literal["ema", "rank_one"] = "ema"
+    method: Literal["ema", "rank_one", "ekfac"] = "ema"
     tolerance: float = 0.5
 
+
+NOTHING = 64.0
+"""Eigenvalues below this many roundings of the trace are not told from 0."""
 
 Two = tuple[jax.Array, jax.Array]
 
@@ -66,20 +71,28 @@ def _observed(side: Side, moment: jax.Array, heard: jax.Array | None, decay: flo
     return side._replace(moment=averages.average(side.moment, moment, ages, ages, decay), ages=ages)
 
 
-def _damped(maps: dict[str, Pair], used: Mapping[str, Two], damping: float) -> dict[str, Pair]:
+def _damped(
+    maps: dict[str, Pair], used: Mapping[str, Two], damping: float | jax.Array
+) -> dict[str, Pair]:
     """The maps with the masks `used` and the ridges that belong to their present moments."""
     result = {}
     for name, (a, s) in maps.items():
         used_a, used_s = used[name]
-        ridges = kronecker.damping_split(
-            rank_one.masked(a.moment, used_a),
-            rank_one.masked(s.moment, used_s),
+        blocks = rank_one.masked(a.moment, used_a), rank_one.masked(s.moment, used_s)
+        split = kronecker.damping_split(
+            *blocks,
             jnp.maximum(jnp.sum(used_a), 1),
             jnp.maximum(jnp.sum(used_s), 1),
             damping,
         )
+        # A factor without full rank (dead inputs, copies) is inverted in what it has: where only
+        # rounding is, a gradient is rounding, too, and must not be divided by less.
+        least = NOTHING * np.finfo(a.moment.dtype).eps
+        ridge_a, ridge_s = (
+            jnp.maximum(r, least * jnp.trace(b)) for r, b in zip(split, blocks, strict=True)
+        )
         result[name] = Pair(
-            a._replace(used=used_a, ridge=ridges[0]), s._replace(used=used_s, ridge=ridges[1])
+            a._replace(used=used_a, ridge=ridge_a), s._replace(used=used_s, ridge=ridge_s)
         )
     return result
 
@@ -104,9 +117,9 @@ def _with_blocks(
     return found
 
 
-def _block_inverted(settings: TrackSettings, block: Block) -> Block:
+def _block_inverted(damping: float | jax.Array, block: Block) -> Block:
     eye = jnp.eye(3, dtype=block.moment.dtype)
-    solver, _ = inverses(block.moment + settings.damping * eye)
+    solver, _ = inverses(block.moment + jnp.asarray(damping, eye.dtype) * eye)
     return block._replace(solver=solver)
 
 
@@ -144,8 +157,10 @@ def update(
     blocks: Mapping[str, jax.Array] | None = None,
     heard: Mapping[str, Two] | None = None,
     exact: Mapping[str, Spectrum] | None = None,
+    damping: jax.Array | None = None,
+    samples: Mapping[str, Two] | None = None,
 ) -> TrackState:
-    """The state after one more batch, by the method `ema`.
+    """The state after one more batch, by the methods `ema` and `ekfac`.
 
     Args:
       settings: the options.
@@ -155,7 +170,11 @@ def update(
       blocks: those of rational neurons, by the name of their coefficients.
       heard: the rows that the batch says something of; None for all. The others have age 0.
       exact: by the map's name, an A that never changes, all of whose rows are in use.
+      damping: where it is not that of the settings.
+      samples: of `ekfac`: what every example read, `(N, n_a)`, and its sampled gradients,
+        `(N, n_s)`.
     """
+    level = settings.damping if damping is None else damping
     decay, exact = settings.moving_average, exact or {}
     maps = {}
     for name, pair in state.maps.items():
@@ -169,18 +188,68 @@ def update(
     def inverted(found: tuple[dict[str, Pair], dict[str, Block]]) -> Any:
         maps, blocks = found
         result = {}
-        for name, pair in _damped(maps, used, settings.damping).items():
+        for name, pair in _damped(maps, used, level).items():
+            if settings.method == "ekfac":  # it has bases in their place, below
+                result[name] = pair
+                continue
             if name in exact:
                 solver = kronecker.spectral_inverse(exact[name], pair.a.ridge)
                 a = pair.a._replace(solver=solver)
             else:
                 a = _inverted(settings, pair.a)
             result[name] = Pair(a, _inverted(settings, pair.s))
-        return result, {name: _block_inverted(settings, b) for name, b in blocks.items()}
+        return result, {name: _block_inverted(level, b) for name, b in blocks.items()}
 
     due = _changed(state.maps, used) | (state.seen % settings.invert_every == 0)
     maps, averaged = jax.lax.cond(due, inverted, lambda found: found, (maps, averaged))
-    return TrackState(state.seen + 1, maps, averaged)
+    diagonals = dict(state.diagonals)
+    for name in diagonals:
+        assert samples is not None
+        begun = ~_changed({name: state.maps[name]}, used)
+        pair, diagonal = _turned(settings, maps[name], diagonals[name], due, begun, exact.get(name))
+        found = eigenbasis.squares(samples[name][0], pair.a.solver, samples[name][1], pair.s.solver)
+        maps[name], diagonals[name] = pair, decay * diagonal + (1.0 - decay) * found
+    return TrackState(state.seen + 1, maps, averaged, diagonals)
+
+
+def _turned(
+    settings: TrackSettings,
+    pair: Pair,
+    diagonal: jax.Array,
+    due: jax.Array,
+    begun: jax.Array,
+    exact: Spectrum | None,
+) -> tuple[Pair, jax.Array]:
+    """A map's basis and the diagonal in it, made anew where it is `due` and no longer fits.
+
+    Args:
+      begun: whether the diagonal is of what is in use; else it begins with KFAC's.
+      exact: of an A that never changes.
+    """
+    blocks = [rank_one.masked(consistent(settings, side), side.used) for side in pair]
+
+    def anew(_: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
+        before = (pair.a.solver, pair.s.solver)
+        a, s = (
+            eigenbasis.basis(b, side.used)
+            if of is None
+            else eigenbasis.of_range(of.values, of.vectors)
+            for b, side, of in zip(blocks, pair, (exact, None), strict=True)
+        )
+        first = eigenbasis.products(blocks[0], a, blocks[1], s)
+        kept = eigenbasis.turned(diagonal, before, (a, s))
+        return a, s, jnp.where(begun, kept, first)
+
+    def misfit(_: Any) -> jax.Array:
+        sides = zip(pair, blocks, strict=True)
+        return jnp.max(jnp.stack([eigenbasis.spilt(side.solver, b) for side, b in sides]))
+
+    off = jax.lax.cond(due & begun, misfit, lambda _: jnp.zeros((), diagonal.dtype), None)
+    stale = due & (~begun | (off > settings.tolerance))
+    a, s, diagonal = jax.lax.cond(
+        stale, anew, lambda _: (pair.a.solver, pair.s.solver, diagonal), None
+    )
+    return Pair(pair.a._replace(solver=a), pair.s._replace(solver=s)), diagonal
 
 
 def update_rank_one(
@@ -232,7 +301,7 @@ def update_rank_one(
         )
     due = _changed(state.maps, used) | (state.seen % settings.invert_every == 0)
     averaged = {
-        name: _block_inverted(settings, block)
+        name: _block_inverted(settings.damping, block)
         for name, block in _with_blocks(settings, state.blocks, blocks or {}).items()
     }
     maps = jax.lax.cond(due, lambda m: _sides(m, partial(_checked, settings)), lambda m: m, maps)
@@ -241,6 +310,8 @@ def update_rank_one(
 
 def inverse(settings: TrackSettings, side: Side) -> jax.Array:
     """The inverse of the damped used block, `(n, n)`, zero around it."""
+    if settings.method == "ekfac":
+        return _inverted(settings, side).solver
     return side.solver if settings.method == "ema" else side.solver @ side.solver.T
 
 

@@ -18,9 +18,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from senn_cli.curvature import observe, patches, sides, slow, tracked
+from senn_cli.curvature import eigenbasis, observe, patches, sides, slow, tracked
 from senn_cli.curvature.kronecker import Spectrum
-from senn_cli.curvature.sides import TrackState
+from senn_cli.curvature.sides import Pair, Side, TrackState
 from senn_cli.curvature.slow import SlowGradient
 from senn_cli.curvature.tracked import TrackSettings
 from senn_cli.engine.arrays import Arrays, batch, drawn_rows, examples
@@ -80,7 +80,9 @@ def initial(shape: Architecture, tracking: Tracking, dtype: Any = jnp.float32) -
         for m in standing(shape)
         if m.target.coefficients is not None
     }
-    return Tracked(sides.initial_state(sizes(shape), dtype, neurons), averages)
+    diagonal = tracking.settings.method == "ekfac"
+    factors = sides.initial_state(sizes(shape), dtype, neurons, diagonal=diagonal)
+    return Tracked(factors, averages)
 
 
 Masks = dict[str, tuple[jax.Array, jax.Array]]
@@ -130,12 +132,27 @@ def observe_step(
     return state._replace(slow=slow.seen(state.slow, gradients, step % 2, tracking.slow, rows))
 
 
-def preconditioned(shape: Architecture, tracking: Tracking, state: Tracked, gradient: Any) -> Any:
-    """A^-1 dW S^-1 of every map; zero for buds and whatever else is not in use."""
+def preconditioned(
+    shape: Architecture,
+    tracking: Tracking,
+    state: Tracked,
+    gradient: Any,
+    damping: jax.Array | None = None,
+) -> Any:
+    """A^-1 dW S^-1 of every map; zero for buds and whatever else is not in use.
+
+    Args:
+      damping: of `ekfac`, whose bases know of none, where it is not that of the settings.
+    """
+    level = tracking.settings.damping if damping is None else damping
     result = jax.tree.map(jnp.zeros_like, gradient)
     for m in standing(shape):
         pair = state.factors.maps[m.name]
-        step = tracked.precondition(tracking.settings, pair, joined(m, gradient[m.name]))
+        of_map, diagonal = joined(m, gradient[m.name]), state.factors.diagonals.get(m.name)
+        if diagonal is None:
+            step = tracked.precondition(tracking.settings, pair, of_map)
+        else:
+            step = eigenbasis.preconditioned(of_map, pair.a.solver, pair.s.solver, diagonal, level)
         result[m.name] = split(m, step)
         if (name := m.target.coefficients) is not None:
             solver, found = state.factors.blocks[name].solver, gradient[name]["coefficients"]
@@ -152,6 +169,7 @@ def stepped(
     units: Used,
     input_factor: Spectrum | None,
     weights: jax.Array | None = None,
+    damping: jax.Array | None = None,
 ) -> Tracked:
     """What is tracked, with the batch of a step.
 
@@ -163,6 +181,7 @@ def stepped(
         of its example's weight.
       input_factor: the exact second moment of the inputs, or None.
       weights: how much every example counts, `(N,)`; None where all count alike.
+      damping: where it is not that of the settings.
     """
     maps, exact = standing(shape), {}
     if input_factor is not None:
@@ -176,8 +195,28 @@ def stepped(
     }
     blocks = observe.coefficient_blocks(shape, signals, sampled.post)
     used, alive = masks(shape, units), heard(shape, units)
-    factors = tracked.update(tracking.settings, state.factors, found, used, blocks, alive, exact)
+    samples = {
+        m.name: (
+            observe.input_rows(m, observe.in_full(signals.inputs[m.name])),
+            observe.in_full(sampled.pre[m.name]),
+        )
+        for m in maps
+        if tracking.settings.method == "ekfac"
+    }
+    factors = tracked.update(
+        tracking.settings, state.factors, found, used, blocks, alive, exact, damping, samples
+    )
     return state._replace(factors=factors)
+
+
+def outdated(state: Tracked, stale: jax.Array) -> Tracked:
+    """The state whose inverses are made anew at the next update if `stale`, a bool scalar."""
+
+    def of_nothing(side: Side) -> Side:
+        return side._replace(used=side.used & ~stale)
+
+    maps = {name: Pair(*map(of_nothing, pair)) for name, pair in state.factors.maps.items()}
+    return state._replace(factors=state.factors._replace(maps=maps))
 
 
 def reads_inputs(m: Map) -> bool:

@@ -94,10 +94,12 @@ def tracked_carried(
             maps[m.name] = Pair(_blank(m.rows), _blank(m.columns))
         else:
             pair = state.factors.maps[name]
-            maps[m.name] = Pair(
+            maps[m.name] = new = Pair(
                 _side(pair.a, found.rows, None, fresh),
                 _side(pair.s, found.columns, found.column_shares),
             )
+            if all(a is b for a, b in zip(new, pair, strict=True)):
+                maps[m.name] = pair
         if (coefficients := m.target.coefficients) is not None:
             before = lines[m.target.name].before
             was = None if before is None else feature_named(architecture, before).coefficients
@@ -120,7 +122,14 @@ def tracked_carried(
         _inserted(maps, state, params, Insertion(architecture, after, edit))
     elif isinstance(edit, AddUnits) and edit.moments is not None:
         _measured(maps, after, edit, edit.moments)
-    factors = state.factors._replace(maps=maps, blocks=blocks)
+    diagonals: dict[str, Any] = {}
+    for name, pair in (maps if state.factors.diagonals else {}).items():
+        if pair is not state.factors.maps.get(name):  # a basis of its own, and all that is in it
+            maps[name] = Pair(*(_with(side, used=np.zeros_like(side.used)) for side in pair))
+            diagonals[name] = np.zeros((len(pair.a.ages), len(pair.s.ages)), np.float32)
+        else:
+            diagonals[name] = state.factors.diagonals[name]
+    factors = state.factors._replace(maps=maps, blocks=blocks, diagonals=diagonals)
     slow = state.slow and _of(SlowGradient, averages, ages)
     return Tracked(factors, slow)
 

@@ -18,6 +18,7 @@ import optax
 import optax.contrib
 
 from senn_cli.engine.frozen import FrozenState
+from senn_cli.engine.trust import Trust
 from senn_cli.errors import UsageError
 from senn_cli.nets.features import ArrayTree
 from senn_cli.nets.leaves import is_kernel
@@ -69,6 +70,7 @@ declare(optax.ScaleByScheduleState, count="scalar")
 declare(optax.MaskedState, inner_state="states")
 declare(optax.transforms.PartitionState, inner_states="states")
 declare(FrozenState, frozen="mask")
+_DECLARED[Trust] = Declared(dict.fromkeys(Trust._fields, "scalar"))
 declare(optax.TraceState, trace="momentum")
 declare(optax.EmaState, count="scalar", ema="momentum")
 declare(optax.ScaleByAdamState, steps=True, count="scalar", **_MOMENTS)

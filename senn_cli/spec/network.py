@@ -71,7 +71,7 @@ class NetworkModel(Model):
     images: ClassVar[bool] = False
     convolves: ClassVar[bool] = False
     buds: ClassVar[bool] = False
-    solvers: ClassVar[tuple[str, ...]] = ("kfac", "cg")
+    solvers: ClassVar[tuple[str, ...]] = ("kfac", "ekfac", "cg", "rows")
 
 
 Precision = Literal["float32", "tf32", "bfloat16"]

@@ -12,9 +12,10 @@ from senn_cli.spec.under import Under, under
 
 _Iterations = Annotated[int, Field(ge=1, le=1_000_000), Integral]
 _CG = under(solver="cg")
+_EKFAC = under(solver="ekfac")
 # The factors of a densenet are those of its section `curvature`.
-_DAMPS = Under(("curvature.damping", (None,)), ("optimizer.solver", ("cg",)))
-_FACTORS = (under(solver="kfac"), Under(("network.kind", ("mlp",))))
+_DAMPS = Under(("curvature.damping", (None,)), ("optimizer.solver", ("cg", "rows")))
+_FACTORS = (under(solver=("kfac", "ekfac")), Under(("network.kind", ("mlp",))))
 
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
@@ -55,16 +56,21 @@ class NaturalGradientSpec(Model):
         "rate, 0.01 as damping, KL clip, cosine) or `paper` (conjugate gradients, 0.1 and 0.1, "
         "Euclidean metric, no clip, constant); null is like `fast`.",
     )
-    solver: Literal["kfac", "cg"] = Field(
+    solver: Literal["kfac", "ekfac", "cg", "rows"] = Field(
         default="kfac",
-        description="`kfac` approximates the curvature by Kronecker factors, `cg` solves with the "
-        "full matrix by conjugate gradients.",
+        description="`kfac` approximates the curvature by Kronecker factors, `ekfac` corrects "
+        "their eigenvalues, `cg` solves with the full matrix by conjugate gradients, `rows` solves "
+        "it exactly by a system of batch times outputs, at most 2,000.",
     )
     learning_rate: Positive = Field(default=0.3, description="Peak learning rate.")
     damping: Annotated[Positive, _DAMPS] = Field(
         default=0.01, description="Multiple of the identity that is added to the curvature."
     )
-    momentum: Fraction = Field(default=0.0, description="Share of the last step that is repeated.")
+    momentum: Fraction = Field(
+        default=0.0,
+        description="Share of the last step that is repeated, within `kl_clip`; of `rows`, the "
+        "share of it that the solution is regularised towards (SPRING).",
+    )
     weight_decay: NotNegative = Field(
         default=0.1,
         description="Decoupled weight decay: what the weights are pulled towards zero by, beside "
@@ -80,11 +86,23 @@ class NaturalGradientSpec(Model):
         default=0.1,
         description="Largest step, measured by the curvature; null for no limit.",
     )
+    adapt_damping: Annotated[bool, Under(("network.kind", ("mlp",)))] = Field(
+        default=False,
+        description="Let the damping follow how well the curvature foretells what steps do to the "
+        "loss (Levenberg and Marquardt); `damping` is where it starts.",
+    )
     moving_average: Annotated[Fraction, *_FACTORS] = Field(
         default=0.95, description="Share of the old Kronecker factors kept at every update."
     )
     invert_every: Annotated[Count, *_FACTORS] = Field(
-        default=10, description="Steps between two inversions of the Kronecker factors."
+        default=10,
+        description="Steps between two inversions of the Kronecker factors; of `ekfac`, between "
+        "two checks of their eigenbasis.",
+    )
+    basis_tolerance: Annotated[Positive, _EKFAC] = Field(
+        default=0.1,
+        description="Share of a factor off the diagonal in its eigenbasis above which a check "
+        "makes that anew.",
     )
     fixed_input_factor: Annotated[bool, *_FACTORS] = Field(
         default=True,
@@ -100,6 +118,11 @@ class NaturalGradientSpec(Model):
     schedule: ScheduleField = Field(
         default=ScheduleSpec(kind="cosine"), description="How the learning rate changes."
     )
+
+    @property
+    def factored(self) -> bool:
+        """Whether the solver is by Kronecker factors."""
+        return self.solver in ("kfac", "ekfac")
 
     @model_validator(mode="wrap")
     @classmethod

@@ -93,7 +93,7 @@ class Spec(Model):
         Under(("network.kind", ("densenet",)), ("expansion.proposals", ("dormant",))),
         Under(("expansion.policy", ("senn", "random")), ("optimizer.kind", ("natural_gradient",))),
         # The steps of an mlp under kfac see the curvature themselves.
-        Under(("network.kind", ("densenet",)), ("optimizer.solver", (None, "cg"))),
+        Under(("network.kind", ("densenet",)), ("optimizer.solver", (None, "cg", "rows"))),
     ] = Field(
         default=CurvatureSpec(),
         description="Curvature that is tracked beside the steps of training: of a densenet, and "

@@ -152,7 +152,12 @@ _OPTIMIZER = {
         "section 3.4",
     ),
     "preset": Note("`paper` is nearer to the authors' settings and slower.", "", "appendix B"),
-    "solver": Note("cg is exact up to damping and far slower a step.", "", "appendix B"),
+    "solver": Note(
+        "cg and rows are exact up to damping; cg is far slower a step, rows is not for few "
+        "examples and outputs. ekfac is nearer to exact than kfac, a little slower.",
+        "",
+        "appendix B",
+    ),
     "learning_rate": Note("Larger: faster until steps overshoot; smaller: slower and safer."),
     "damping": Note(
         "Larger: shorter steps, nearer to the plain gradient; smaller: bolder where the curvature "
@@ -169,6 +174,10 @@ _OPTIMIZER = {
         "section 3.4",
     ),
     "kl_clip": Note("Larger: longer steps; smaller: safer ones, more of them.", "nats"),
+    "adapt_damping": Note(
+        "On: fewer steps where the loss is of all the data at once; off: steadier on batches."
+    ),
+    "basis_tolerance": Note("Larger: cheaper steps in an older basis.", "share"),
     "moving_average": Note("Larger: less noise in the curvature, which lags behind.", "share"),
     "invert_every": Note("Larger: cheaper steps with an older curvature.", "steps"),
     "fixed_input_factor": Note("Off: it is averaged over batches, with their noise."),
@@ -199,6 +208,10 @@ _CURVATURE = {
         "",
         "appendix E",
     ),
+    "adapt_damping": Note(
+        "On: fewer steps where the loss is of all the data at once; off: steadier on batches."
+    ),
+    "basis_tolerance": Note("Larger: cheaper steps in an older basis.", "share"),
     "moving_average": Note("Larger: less noise, which lags behind.", "share", "appendix E"),
     "invert_every": Note("Larger: cheaper, with older inverses.", "looks", "appendix E"),
     "damping": Note("Larger: lower and steadier scores; smaller: noise counts as gain."),

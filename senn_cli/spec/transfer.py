@@ -40,7 +40,7 @@ class TransferSpec(Model):
     curvature: Literal["reset", "keep"] = Field(
         default="reset",
         description="The Kronecker factors: begun anew, or kept from the origin, which must have "
-        "the solver kfac, too.",
+        "the same solver, kfac or ekfac.",
     )
     freeze: Annotated[tuple[_Part, ...], Listed] = Field(
         default=(),

@@ -157,8 +157,8 @@ def looks(spec: Spec) -> bool:
     natural = isinstance(spec.optimizer, NaturalGradientSpec)
     if kind_named(spec.network.kind).tracked:
         return natural or spec.proposals is not None
-    kfac = isinstance(spec.optimizer, NaturalGradientSpec) and spec.optimizer.solver == "kfac"
-    return spec.proposals == "dormant" and not kfac
+    seen = isinstance(spec.optimizer, NaturalGradientSpec) and spec.optimizer.factored
+    return spec.proposals == "dormant" and not seen
 
 
 def with_tracking(spec: Spec, optimizer: Optimizer, batch: int, per_epoch: int) -> Optimizer:

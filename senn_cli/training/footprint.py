@@ -185,7 +185,7 @@ def _curvature(spec: Spec, architecture: Architecture) -> int:
     """
     optimizer, maps = spec.optimizer, standing(architecture)
     natural = optimizer if isinstance(optimizer, NaturalGradientSpec) else None
-    kfac = natural is not None and natural.solver == "kfac"
+    kfac = natural is not None and natural.factored
     growing = spec.proposals is not None and looks(architecture)
     numbers = 0
     if kfac or growing:

@@ -31,6 +31,7 @@ from senn_cli.training.measure import Measure
 from senn_cli.training.network import Network
 from senn_cli.training.observer import Observer
 from senn_cli.training.optimizer import Optimizer
+from senn_cli.training.region import row_of
 from senn_cli.training.snapshot import GrowthMemory, Moment
 from senn_cli.training.step import FAULTS, Keys, Progress, no_progress
 from senn_cli.training.stepping import RunSteps
@@ -300,6 +301,7 @@ class Trainer:
             "epoch": step / self.timetable.per_epoch,
             "train_loss": float(progress.loss) / count,
             **self._eta(step, float(progress.eta) / count),
+            **row_of(self.network.state.optimizer, adapts=self.optimizer.adapts),
             "learning_rate": float(self.optimizer.schedule(step)),
             "hidden": list(architecture.widths),
             "parameters": architecture.parameters,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -16,6 +16,7 @@ from senn_cli.curvature.tracking import Tracking
 from senn_cli.engine.frozen import hold_frozen
 from senn_cli.engine.metric import Metric
 from senn_cli.engine.objective import Objective
+from senn_cli.engine.trust import hold_trust, remember
 from senn_cli.nets.leaves import is_kernel
 from senn_cli.spec.optimizer import (
     AdamSpec,
@@ -40,6 +41,13 @@ class CgSettings:
 
 
 @dataclass(frozen=True)
+class RowsSettings:
+    """Options of the exact solution by the examples' outputs (rows.py): damping."""
+
+    damping: float
+
+
+@dataclass(frozen=True)
 class Optimizer:
     """How a gradient becomes a step.
 
@@ -49,6 +57,8 @@ class Optimizer:
       solver: of the natural gradient, or None for a plain gradient.
       metric: on the outputs, for curvature and scores.
       kl_clip: bound on lr^2 d^T F d, or None.
+      momentum: share of the last direction that a natural gradient repeats.
+      adapts: whether the damping follows how well steps are foretold.
       clip: bound on the norm of the gradient, or None.
       dropout: share of the hidden units that a step leaves out.
       fixed_input_factor: whether KFAC may use the exact second moment of the inputs.
@@ -60,9 +70,11 @@ class Optimizer:
 
     transform: optax.GradientTransformation
     schedule: optax.Schedule
-    solver: CgSettings | TrackSettings | None
+    solver: CgSettings | RowsSettings | TrackSettings | None
     metric: Metric
     kl_clip: float | None = None
+    momentum: float = 0.0
+    adapts: bool = False
     clip: float | None = None
     dropout: float = 0.0
     fixed_input_factor: bool = False
@@ -75,8 +87,7 @@ class Optimizer:
     def in_step(self) -> bool:
         """Whether every step takes the curvature of its own batch.
 
-        Then the length of a step is known exactly, d^T F d. With factors that are older, g^T d
-        stands for it: another pass through the network would only be for that.
+        Then the length of every step is known exactly, d^T F d (update.py).
         """
         if isinstance(self.solver, TrackSettings):
             return self.tracking is not None and self.tracking.every is None
@@ -140,14 +151,20 @@ def make_optimizer(
         optax.scale_by_learning_rate(schedule),
         *([hold_frozen()] if freezing else []),
     ]
+    if isinstance(spec, NaturalGradientSpec):
+        finish.append(hold_trust(spec.damping))
     transform = optax.chain(*_direction(spec), *finish)
     if not isinstance(spec, NaturalGradientSpec):
         return Optimizer(transform, schedule, None, objective.metric)
-    solver: CgSettings | TrackSettings
+    solver: CgSettings | RowsSettings | TrackSettings
     tracking = None
-    if spec.solver == "kfac":
+    if spec.factored:
         solver = TrackSettings(spec.damping, spec.moving_average, spec.invert_every)
+        if spec.solver == "ekfac":
+            solver = replace(solver, method="ekfac", tolerance=spec.basis_tolerance)
         tracking = Tracking(solver, every=None)
+    elif spec.solver == "rows":
+        solver = RowsSettings(spec.damping)
     else:
         solver = CgSettings(spec.damping, spec.cg_iterations, spec.cg_tolerance)
     return Optimizer(
@@ -156,8 +173,10 @@ def make_optimizer(
         solver=solver,
         metric=objective.metric if spec.metric == "auto" else spec.metric,
         kl_clip=spec.kl_clip,
+        momentum=spec.momentum,
+        adapts=spec.adapt_damping,
         tracking=tracking,
-        fixed_input_factor=spec.fixed_input_factor and spec.solver == "kfac",
+        fixed_input_factor=spec.fixed_input_factor and spec.factored,
     )
 
 
@@ -165,7 +184,7 @@ def _direction(spec: OptimizerSpec) -> list[optax.GradientTransformation]:
     """What turns gradients, or natural gradients, into the direction of a step."""
     match spec:
         case NaturalGradientSpec():
-            return [optax.trace(spec.momentum)] if spec.momentum else []
+            return [remember()] if spec.momentum else []
         case SgdSpec():
             return [optax.trace(spec.momentum, nesterov=spec.nesterov)] if spec.momentum else []
         case AdamSpec() | AdamWSpec():

@@ -13,9 +13,14 @@ from senn_cli.runs.environment import machine_memory
 from senn_cli.spec import Spec
 from senn_cli.spec.base import LARGEST
 from senn_cli.spec.expansion import SearchSpec
+from senn_cli.spec.optimizer import NaturalGradientSpec
 from senn_cli.training.footprint import memory
 from senn_cli.training.plan import stored
 from senn_cli.words import in_bytes, plural
+
+LARGEST_ROWS = 2_000
+"""Examples of a batch times outputs above which `optimizer.solver: rows` is refused: the time of
+its steps grows with the cube."""
 
 
 def require_ready(spec: Spec, dataset: Dataset, platform: str) -> None:
@@ -71,6 +76,24 @@ def _batch(spec: Spec, dataset: Dataset) -> Iterator[SennError]:
             f"training.batch_size is {spec.training.batch_size}, but the training part has only "
             f"{plural(examples, 'example')}",
             hint="lower training.batch_size, or leave it out: `auto` fits the data",
+        )
+
+
+def _rows(spec: Spec, dataset: Dataset) -> Iterator[SennError]:
+    natural = spec.optimizer if isinstance(spec.optimizer, NaturalGradientSpec) else None
+    if natural is None or natural.solver != "rows":
+        return
+    batch = spec.training.batch_of(len(dataset.train))
+    if batch * dataset.outputs > LARGEST_ROWS:
+        yield SpecError(
+            f"optimizer.solver rows solves a system of batch times outputs, {LARGEST_ROWS:,} at "
+            f"most; found {batch:,} x {dataset.outputs:,} = {batch * dataset.outputs:,}",
+            hint="lower training.batch_size, or take optimizer.solver: ekfac, kfac or cg",
+        )
+    if spec.transfer.freeze:
+        yield SpecError(
+            "optimizer.solver rows trains all of a network, but transfer.freeze holds parts of it",
+            hint="take optimizer.solver: ekfac, kfac or cg, or leave transfer.freeze out",
         )
 
 
@@ -134,6 +157,7 @@ def too_large(needed: int, there: int) -> str:
 _CHECKS: tuple[Callable[[Spec, Dataset], Iterator[SennError]], ...] = (
     _recordings,
     _batch,
+    _rows,
     _images,
     _classes,
     _halves,

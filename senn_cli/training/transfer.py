@@ -249,14 +249,16 @@ def _require_same_state(spec: Spec, origin: Origin) -> None:
     for section in ("optimizer", "curvature"):
         if getattr(spec.transfer, section) != "keep":
             continue
-        fits = words[0] == words[1] if section == "optimizer" else solvers == ["kfac", "kfac"]
+        fits = words[0] == words[1]
+        if section == "curvature":
+            fits = solvers[0] == solvers[1] and solvers[0] in ("kfac", "ekfac")
         if not fits:
             raise UsageError(
                 f"transfer.{section} is keep, but the optimizer of the spec is {words[0]} and that "
                 f"of {origin.run} {words[1]}",
                 hint=f"Leave transfer.{section} out: it then begins anew."
                 if section == "optimizer"
-                else "Only natural_gradient with solver kfac has a curvature to keep.",
+                else "Only natural_gradient with solver kfac or ekfac has a curvature to keep.",
             )
 
 

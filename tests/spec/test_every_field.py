@@ -105,6 +105,8 @@ GROWTH = {
 OPTIMIZERS = {
     "kfac": "{kind: natural_gradient}",
     "cg": "{solver: cg}",
+    "rows": "{solver: rows}",
+    "corrected": "{solver: ekfac}",
     "adam": "{kind: adam, schedule: {kind: cosine}}",
     "adamw": "{kind: adamw, schedule: {kind: constant}}",
     "sgd": "{kind: sgd, momentum: 0.5}",

@@ -24,7 +24,7 @@ from senn_cli.training.network import new_network
 from senn_cli.training.optimizer import make_optimizer
 from senn_cli.training.resume import resume_run
 from senn_cli.training.run import Run, train_run
-from senn_cli.training.step import take_one
+from senn_cli.training.update import take_one
 
 SPEC = """
 name: images

@@ -20,7 +20,7 @@ from senn_cli.engine.objective import (
 )
 from senn_cli.spec.optimizer import NaturalGradientSpec
 from senn_cli.training.optimizer import make_optimizer
-from senn_cli.training.step import take_one
+from senn_cli.training.update import take_one
 from tests.dense import double, network, outputs, widths_of
 from tests.training.test_step import EXACT_X, LABELS, start
 

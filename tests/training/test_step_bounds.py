@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, partial
+from itertools import pairwise
 from typing import Any
 
 import jax
@@ -20,8 +21,8 @@ from senn_cli.nets.features import used_units
 from senn_cli.nets.registry import Shifts, apply
 from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, SgdSpec
 from senn_cli.training.optimizer import Optimizer, make_optimizer, norm_scale
-from senn_cli.training.step import take_one
-from tests.dense import double, flat, in_use, network, padded, roomy, widths_of
+from senn_cli.training.update import take_one
+from tests.dense import double, fisher, flat, in_use, network, padded, roomy, widths_of
 from tests.training.test_step import EXACT_X, LABELS, start
 
 ARCHITECTURE, PARAMS = network((3, 4, 2))
@@ -34,6 +35,7 @@ SPECS: dict[str, Any] = {
     "adam": AdamSpec(kind="adam", learning_rate=0.05),
     "cg": NaturalGradientSpec.model_validate(NATURAL | CG),
     "kfac": NaturalGradientSpec.model_validate(NATURAL),
+    "momentum": NaturalGradientSpec.model_validate(NATURAL | CG | {"momentum": 0.9}),
 }
 
 
@@ -125,6 +127,21 @@ def test_the_length_of_a_step_by_kronecker_factors_is_measured_on_what_remains()
     _, _, dense = of_what_remains()
     moved, _, _ = taken("kfac", RATE, kl_clip=1e-3)
     assert moved @ dense @ moved == pytest.approx(1e-3, rel=1e-6)
+
+
+def test_a_velocity_obeys_the_bound_with_the_step_that_joins_it() -> None:
+    """The KL bound is of the whole update, and what is remembered is what was moved."""
+    places = [np.zeros(len(flat(PARAMS)))]
+    places += [taken("momentum", kl_clip=1e-3, steps=n)[0] for n in (1, 2, 3)]
+    lengths, tree = [], ravel_pytree(PARAMS)[1]
+    for before, after in pairwise(places):
+        dense = fisher(ARCHITECTURE, tree(jnp.asarray(flat(PARAMS) + before)), EXACT_X, "softmax")
+        lengths.append((after - before) @ dense @ (after - before))
+    np.testing.assert_allclose(lengths, 1e-3, rtol=1e-6)
+    free = [taken("momentum", steps=n)[0] for n in (1, 2)]
+    alone = taken("cg", steps=1)[0]
+    np.testing.assert_allclose(free[0], alone, rtol=1e-9)
+    assert np.linalg.norm(free[1] - free[0]) > 1.2 * np.linalg.norm(taken("cg", steps=2)[0] - alone)
 
 
 def test_other_units_are_left_out_in_every_step_and_with_every_seed() -> None:

@@ -23,7 +23,7 @@ from senn_cli.nets.registry import apply
 from senn_cli.spec.optimizer import AdamSpec, SgdSpec
 from senn_cli.training.network import Network, TrainState, new_network
 from senn_cli.training.optimizer import Optimizer, make_optimizer
-from senn_cli.training.step import take_one
+from senn_cli.training.update import take_one
 from tests.densenets import architecture, initial_masks
 
 NET = architecture((5, 5, 1), 3, [[(2, 4)], [(2, 3), (2, 2)]], bud=2)

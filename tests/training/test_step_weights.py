@@ -14,7 +14,7 @@ from senn_cli.engine.arrays import drawn_rows
 from senn_cli.engine.objective import CLASSIFICATION, REGRESSION, Objective
 from senn_cli.training import step as step_module
 from senn_cli.training.optimizer import make_optimizer
-from senn_cli.training.step import take_one
+from senn_cli.training.update import take_one
 from tests.dense import double, network, widths_of
 from tests.training.test_step import EXACT_X, LABELS, start
 from tests.training.test_step_bounds import SPECS
