@@ -149,10 +149,9 @@ def make_optimizer(
     finish = [
         optax.add_decayed_weights(spec.weight_decay, mask=decayed),
         optax.scale_by_learning_rate(schedule),
+        *([hold_trust(spec.damping)] if isinstance(spec, NaturalGradientSpec) else []),
         *([hold_frozen()] if freezing else []),
     ]
-    if isinstance(spec, NaturalGradientSpec):
-        finish.append(hold_trust(spec.damping))
     transform = optax.chain(*_direction(spec), *finish)
     if not isinstance(spec, NaturalGradientSpec):
         return Optimizer(transform, schedule, None, objective.metric)

@@ -20,9 +20,10 @@ from senn_cli.nets.densenet_architecture import DenseArchitecture
 from senn_cli.nets.features import standing, used_units
 from senn_cli.nets.leaves import joined, trained
 from senn_cli.nets.registry import apply
-from senn_cli.spec.optimizer import AdamSpec, SgdSpec
+from senn_cli.spec.optimizer import AdamSpec, NaturalGradientSpec, SgdSpec
 from senn_cli.training.network import Network, TrainState, new_network
 from senn_cli.training.optimizer import Optimizer, make_optimizer
+from senn_cli.training.region import trust_of
 from senn_cli.training.update import take_one
 from tests.densenets import architecture, initial_masks
 
@@ -46,7 +47,9 @@ def plain(spec: Any = None) -> Optimizer:
 
 
 def natural(**changes: Any) -> Optimizer:
-    return replace(plain(), solver=SETTINGS, tracking=TRACKING, **changes)
+    spec = {"learning_rate": RATE, "weight_decay": 0.0, "kl_clip": None, "schedule": "constant"}
+    made = plain(NaturalGradientSpec.model_validate(spec))
+    return replace(made, solver=SETTINGS, tracking=TRACKING, **changes)
 
 
 def data() -> tuple[jax.Array, jax.Array]:
@@ -131,16 +134,31 @@ def test_the_direction_is_the_dense_natural_gradient() -> None:
 
 
 def test_a_step_is_scaled_down_to_the_clip() -> None:
-    found = network(natural())
+    """By the batch's own Fisher matrix, though the curvature is not taken in the step."""
+    clip = 1e-4
+    optimizer = natural(kl_clip=clip)
+    found = network(optimizer)
     state, _ = with_factors(found)
-    free, clipped = natural(), natural(kl_clip=1e-6)
-    sizes = []
-    for optimizer in (free, clipped):
-        _, _, eta, size = step(NET.shape(), CLASSIFICATION, optimizer, state, found.widths,
-                               *data())  # fmt: skip
-        sizes.append(float(size))
-    factor = np.sqrt(1e-6 / (RATE**2 * float(eta)))
-    assert factor < 1 and sizes[1] / sizes[0] == pytest.approx(factor**2, rel=1e-4)
+    after, _, eta, _ = step(NET.shape(), CLASSIFICATION, optimizer, state, found.widths,
+                            *data())  # fmt: skip
+    x, used = data()[0], used_units(NET)
+
+    @jax.jit
+    def ends(before: Any, after: Any) -> Any:
+        def at(share: float) -> Any:
+            params = jax.tree.map(lambda a, b: a + share * (b - a), before, after)
+            return apply(NET.shape(), params, x, used).outputs
+
+        return at(0.0), at(0.5) - at(-0.5)
+
+    here, moved = (np.asarray(a, np.float64) for a in ends(state.params, after.params))
+    p = np.exp(here) / np.exp(here).sum(axis=1, keepdims=True)
+    form = np.mean((p * moved**2).sum(axis=1) - (p * moved).sum(axis=1) ** 2)
+    assert form == pytest.approx(clip, rel=0.02)
+    trust = trust_of(after.optimizer)
+    assert trust is not None and float(trust.kl) == pytest.approx(clip / 2, rel=1e-3)
+    # g^T d of random factors is another length.
+    assert abs(float(trust.stretch) - 1.0) > 0.1 and float(eta) > 0
 
 
 @pytest.mark.parametrize("kind", ["natural", "adam"])

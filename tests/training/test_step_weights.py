@@ -12,7 +12,7 @@ import pytest
 
 from senn_cli.engine.arrays import drawn_rows
 from senn_cli.engine.objective import CLASSIFICATION, REGRESSION, Objective
-from senn_cli.training import step as step_module
+from senn_cli.training import natural
 from senn_cli.training.optimizer import make_optimizer
 from senn_cli.training.update import take_one
 from tests.dense import double, network, widths_of
@@ -36,7 +36,7 @@ def test_a_weighted_step_is_that_on_repeated_examples(
     name: str, objective: Objective, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Draws of repeated examples would differ: what is sampled is a function of the outputs.
-    monkeypatch.setattr(step_module, "sample_output_gradient", lambda _, y, key: jnp.sin(9 * y))
+    monkeypatch.setattr(natural, "sample_output_gradient", lambda _, y, key: jnp.sin(9 * y))
     optimizer = make_optimizer(SPECS[name], objective, 100, 1)
     y = LABELS if objective == CLASSIFICATION else VALUES
 
