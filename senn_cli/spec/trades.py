@@ -208,10 +208,6 @@ _CURVATURE = {
         "",
         "appendix E",
     ),
-    "adapt_damping": Note(
-        "On: fewer steps where the loss is of all the data at once; off: steadier on batches."
-    ),
-    "basis_tolerance": Note("Larger: cheaper steps in an older basis.", "share"),
     "moving_average": Note("Larger: less noise, which lags behind.", "share", "appendix E"),
     "invert_every": Note("Larger: cheaper, with older inverses.", "looks", "appendix E"),
     "damping": Note("Larger: lower and steadier scores; smaller: noise counts as gain."),

@@ -251,6 +251,8 @@ OPTIMIZERS = {
     "adam": "optimizer={kind: adam, learning_rate: 0.02, schedule: one_cycle, weight_decay: 0.01}",
     "cg": "optimizer={kind: natural_gradient, solver: cg, cg_iterations: 10}",
     "kfac": "optimizer={momentum: 0.9, weight_decay: 0.01, fixed_input_factor: false}",
+    "ekfac": "optimizer={solver: ekfac, momentum: 0.5}",
+    "rows": "optimizer={solver: rows, momentum: 0.9, adapt_damping: true}",
 }
 
 
@@ -258,7 +260,10 @@ OPTIMIZERS = {
     "name",
     [
         *("sgd", "adam", "cg"),
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("nesterov", "kfac")),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("nesterov", "kfac", "ekfac", "rows")
+        ),
     ],
 )
 def test_every_optimizer(moons: Reference, tmp_path: Path, name: str) -> None:
