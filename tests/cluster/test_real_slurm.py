@@ -60,12 +60,12 @@ def state(number: str) -> str:
     return asked("squeue", "--noheader", "--states=all", f"--jobs={number}", "--format=%T").strip()
 
 
-def start_again(number: str, run: Path) -> None:
+def start_again(number: str, run: Path, slurm: Path) -> None:
     """Has the job of an unfinished run that is back in the queue start without its two minutes."""
     wait_until(lambda: state(number) == "PENDING", "a job that is back in the queue")
     assert not (run / "summary.json").exists()
-    # Before its first start has ended altogether, the node takes the second for a mistake.
-    wait_until(lambda: "idle" in asked("sinfo", "--noheader", "--format=%T"), "an idle node")
+    # As long as the node has its first script, it removes the second one in its place.
+    wait_until(lambda: not any((slurm / "spool").glob("job*")), "the end of the first start")
     asked("scontrol", "update", f"JobId={number}", "StartTime=now")
 
 
@@ -111,7 +111,7 @@ def test_the_tasks_of_a_step_check_each_other(tmp_path: Path) -> None:
     assert "All that a run needs is there" in written(log)
 
 
-def test_two_tasks_train_one_run_through_a_requeue(tmp_path: Path) -> None:
+def test_two_tasks_train_one_run_through_a_requeue(slurm: Path, tmp_path: Path) -> None:
     spec, run, alone = tmp_path / "s.yaml", tmp_path / "run", tmp_path / "alone"
     spec.write_text(GROWING)
     words = ("--tasks", "2", "--cores", "1", "--run-dir", run)
@@ -121,7 +121,7 @@ def test_two_tasks_train_one_run_through_a_requeue(tmp_path: Path) -> None:
     log = Path(f"{run}-{number}.log")
     wait_until(lambda: written(run / "metrics.jsonl").count("\n") > 9, "a run that trains")
     asked("scancel", "--signal=USR1", number)  # as before a time limit
-    start_again(number, run)
+    start_again(number, run, slurm)
     wait_until(lambda: ended(number), "the job's end")
     assert state(number) == "COMPLETED", written(log)
     assert f"process 1 of 2, of Slurm's step {number}.0" in written(log)
@@ -138,7 +138,9 @@ def test_two_tasks_train_one_run_through_a_requeue(tmp_path: Path) -> None:
         check_close(row["train_loss"], other["train_loss"])
 
 
-def test_a_launched_run_comes_back_after_a_signal_and_is_the_same(tmp_path: Path) -> None:
+def test_a_launched_run_comes_back_after_a_signal_and_is_the_same(
+    slurm: Path, tmp_path: Path
+) -> None:
     spec, run, whole = tmp_path / "s.yaml", tmp_path / "run", tmp_path / "whole"
     spec.write_text(SPEC.replace("EPOCHS", "100"))
     done = senn("launch", "--slurm", "--submit", spec, "--run-dir", run, "--cores", "1")
@@ -146,7 +148,7 @@ def test_a_launched_run_comes_back_after_a_signal_and_is_the_same(tmp_path: Path
     number = done.stdout.decode().strip()
     wait_until(lambda: written(run / "metrics.jsonl").count("\n") > 3, "a run that trains")
     asked("scancel", "--signal=USR1", number)  # as before a time limit
-    start_again(number, run)
+    start_again(number, run, slurm)
     wait_until(lambda: ended(number), "the job's end")
     assert state(number) == "COMPLETED"
     assert senn("train", spec, "--run-dir", whole).returncode == 0
