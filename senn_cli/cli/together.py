@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -113,4 +114,14 @@ def meet(hosts: int | None, host_id: int | None, coordinator: str | None) -> Hos
         return None
     from senn_cli.engine.hosts import join
 
+    _keep_stdout()
     return join(found.count, found.index, found.coordinator)
+
+
+def _keep_stdout() -> None:
+    """Keeps standard output for results: Gloo says there how many it has met, now on stderr."""
+    own = sys.stdout
+    own.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    sys.stdout = open(kept, "w", encoding=own.encoding, errors=own.errors)  # noqa: SIM115
