@@ -8,7 +8,7 @@ from senn_cli.spec.base import AlsoAccepts, Integral, Model
 from senn_cli.spec.duration import DurationField
 from senn_cli.spec.under import under
 
-Kind = Literal["constant", "cosine", "one_cycle"]
+Kind = Literal["constant", "cosine", "one_cycle", "wsd"]
 """The kinds of schedule."""
 
 
@@ -17,13 +17,14 @@ class ScheduleSpec(Model):
 
     kind: Kind = Field(
         description="`constant` stays at the peak, `cosine` falls to `final` along a half cosine, "
-        "`one_cycle` rises to the peak and falls again."
+        "`one_cycle` rises to the peak and falls again, `wsd` stays at the peak, where the network "
+        "may grow, and falls to `final` in a line over the last part of the run, where it may not."
     )
-    warmup: Annotated[DurationField | None, under(kind=("constant", "cosine"))] = Field(
+    warmup: Annotated[DurationField | None, under(kind=("constant", "cosine", "wsd"))] = Field(
         default=None,
         description="Linear rise from 0 to the peak at the start; null for none.",
     )
-    final: Annotated[float, Field(ge=0, le=1), under(kind=("cosine", "one_cycle"))] = Field(
+    final: Annotated[float, Field(ge=0, le=1), under(kind=("cosine", "one_cycle", "wsd"))] = Field(
         default=0.0, description="The last learning rate as a share of the peak."
     )
     cycles: Annotated[int, Field(ge=1, le=10_000), Integral, under(kind="one_cycle")] = Field(
@@ -31,16 +32,24 @@ class ScheduleSpec(Model):
         description="How many times `one_cycle` rises and falls, in stretches of equal length.",
     )
 
+    decay: Annotated[float, Field(gt=0, le=1), under(kind="wsd")] = Field(
+        default=0.3, description="The part of the run over which `wsd` falls."
+    )
+
     @model_validator(mode="before")
     @classmethod
     def _from_text(cls, value: Any) -> Any:
         return {"kind": value} if isinstance(value, str) else value
 
+    def falls_from(self, total: int) -> int | None:
+        """The step, of `total`, from which `wsd` falls; None of another kind."""
+        return total - max(round(self.decay * total), 1) if self.kind == "wsd" else None
+
 
 ScheduleField = Annotated[
     ScheduleSpec,
     AlsoAccepts(
-        enum=["constant", "cosine", "one_cycle"],
+        enum=["constant", "cosine", "one_cycle", "wsd"],
         description="The kind of schedule, its options as by default.",
     ),
 ]

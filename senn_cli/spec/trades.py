@@ -186,6 +186,7 @@ _OPTIMIZER = {
     "schedule.kind": Note("A falling rate ends with less noise; a constant one can go on."),
     "schedule.warmup": Note("Longer: a gentler start, less time at the peak.", "steps or epochs"),
     "schedule.final": Note("Smaller: less noise at the end; late neurons learn less.", "share"),
+    "schedule.decay": Note("Longer: less noise at the end, less time to grow.", "share of the run"),
     "schedule.cycles": Note(
         "More: fresh chances for growth at high rates.", "", "section 4, appendix B"
     ),

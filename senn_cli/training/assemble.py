@@ -200,14 +200,17 @@ def make_timetable(spec: Spec, per_epoch: int, stop: Duration | None = None) -> 
     def steps(time: Duration | None) -> int | None:
         return None if time is None else time.in_steps(per_epoch)
 
+    total = training.steps_of(per_epoch)
+    falls = None if total is None else spec.optimizer.schedule.falls_from(total)
+    ends = [falls] if growth is None else [falls, steps(growth.until)]
     return Timetable(
-        total=training.steps_of(per_epoch),
+        total=total,
         minutes=training.minutes,
         per_epoch=per_epoch,
         evaluate=training.evaluate.in_steps(per_epoch),
         grow=None if growth is None else growth.every.in_steps(per_epoch),
         grow_start=0 if growth is None else steps(growth.start) or 0,
-        grow_until=None if growth is None else steps(growth.until),
+        grow_until=min((end for end in ends if end is not None), default=None),
         layer_every=0 if growth is None else steps(growth.depth.every) or 0,
         save=None if by_clock else steps(save),
         until=steps(stop),

@@ -101,7 +101,8 @@ RISE = 25.0
 def make_schedule(
     spec: ScheduleSpec, peak: float, total_steps: int | None, steps_per_epoch: int
 ) -> optax.Schedule:
-    """The learning rate of every step; constant, cosine to `final`, or Optax's one-cycle, repeated.
+    """The learning rate of every step: constant, cosine to `final`, a plateau and a line to it, or
+    Optax's one-cycle, repeated.
 
     Args:
       total_steps: length of the run; None (known in minutes only) allows just `constant`.
@@ -113,6 +114,10 @@ def make_schedule(
         raise ValueError(f"schedule {spec.kind} needs a length in steps or epochs")
     elif spec.kind == "cosine":
         rest = optax.cosine_decay_schedule(peak, max(total_steps - warmup, 1), alpha=spec.final)
+    elif (start := spec.falls_from(total_steps)) is not None:
+        stable = max(start - warmup, 0)
+        length = max(total_steps - warmup - stable, 1)
+        rest = optax.linear_schedule(peak, spec.final * peak, length, stable)
     else:
         # Optax counts the end from the start of the cycle, which is 25 times below the peak.
         final = 1.0 / (RISE * max(spec.final, 1e-6))

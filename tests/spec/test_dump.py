@@ -182,6 +182,7 @@ schedule = section(
     {"kind": st.just("cosine")},
     {"final": st.floats(0, 1), "warmup": st.one_of(st.none(), st.just({"steps": 1}))},
 ) | section({"kind": st.just("one_cycle")}, {"final": st.floats(0, 1), "cycles": st.just(3)})
+schedule |= section({"kind": st.just("wsd")}, {"decay": st.floats(0.1, 1)})
 optimizer = st.one_of(
     section(
         {"kind": st.just("natural_gradient")},

@@ -111,7 +111,7 @@ OPTIMIZERS = {
     "adamw": "{kind: adamw, schedule: {kind: constant}}",
     "sgd": "{kind: sgd, momentum: 0.5}",
     "rmsprop": "{kind: rmsprop, schedule: {kind: one_cycle}}",
-    "lion": "{kind: lion}",
+    "lion": "{kind: lion, schedule: wsd}",
     "muon": "{kind: muon}",
 }
 NETWORKS = {

@@ -103,7 +103,8 @@ def faults(text: str, *overrides: str) -> list[str]:
         ),
         (
             MLP + "optimizer: {schedule: {kind: one_cycle, warmup: 3 steps}}",
-            "optimizer.schedule.warmup is not read here; it belongs to kind: constant or cosine",
+            "optimizer.schedule.warmup is not read here; "
+            "it belongs to kind: constant, cosine or wsd",
         ),
         (
             MLP + "optimizer: {schedule: {kind: cosine, cycles: 2}}",

@@ -70,7 +70,13 @@ def test_cosine_ends_at_zero_by_default() -> None:
     assert (np.diff(found) < 0).all()
 
 
-@pytest.mark.parametrize("kind", ["constant", "cosine"])
+@pytest.mark.parametrize(("decay", "start"), [(0.3, 28), (0.01, 39), (1.0, 0)])
+def test_wsd_stays_at_the_peak_and_falls_in_a_line(decay: float, start: int) -> None:
+    found = rates({"kind": "wsd", "decay": decay, "final": 0.2}, 0.5, 40)
+    np.testing.assert_allclose(found, np.interp(np.arange(41), [start, 40], [0.5, 0.1]), rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["constant", "cosine", "wsd"])
 def test_a_warmup_rises_from_zero_to_the_peak(kind: str) -> None:
     found = rates({"kind": kind, "warmup": {"epochs": 0.5}}, 0.8, 40)
     np.testing.assert_allclose(found[:6], 0.8 * np.arange(6) / 5, rtol=1e-5)
@@ -97,7 +103,7 @@ def test_cycles_rise_to_the_same_peak_and_fall_to_the_same_end(total: int, cycle
         np.testing.assert_allclose(found[start:end], alone[: end - start], rtol=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["cosine", "one_cycle"])
+@pytest.mark.parametrize("kind", ["cosine", "one_cycle", "wsd"])
 def test_a_run_of_unknown_length_has_no_falling_schedule(kind: str) -> None:
     with pytest.raises(ValueError, match="needs a length"):
         rates({"kind": kind}, 0.1, None)

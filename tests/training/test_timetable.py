@@ -2,9 +2,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from senn_cli.spec import parse_spec
+from senn_cli.training.assemble import make_timetable
 from senn_cli.training.snapshot import GrowthMemory
 from senn_cli.training.timetable import Timetable
 
@@ -52,6 +55,16 @@ def test_growth_rounds() -> None:
     free = replace(TABLE, grow_start=0, grow_until=None)
     assert [s for s in range(1, 101) if free.grows(s)] == [15, 30, 45, 60, 75, 90]
     assert not replace(free, total=90).grows(90), "what is added last could not be trained"
+
+
+@pytest.mark.parametrize(("until", "last"), [("null", 7), ("2 epochs", 2), ("9 epochs", 7)])
+def test_nothing_grows_while_the_rate_of_wsd_falls(until: str, last: int) -> None:
+    spec = parse_spec(
+        "data: digits\nnetwork: mlp\noptimizer: {schedule: {kind: wsd, decay: 0.25}}\n"
+        f"expansion: {{until: {until}}}\ntraining: {{epochs: 10}}\n"
+    )
+    table = make_timetable(spec, per_epoch=4)
+    assert [s for s in range(1, 41) if table.grows(s)] == list(range(4, 4 * last + 1, 4))
 
 
 def test_the_last_look_before_a_step() -> None:
