@@ -36,8 +36,8 @@ CASES: Mapping[str, tuple[str, int, int]] = {
         60,
     ),
     "cifar10-small": (
-        "data: {source: cifar10, subset: 2048, validation: 0}\n"
-        "network: {kind: densenet, blocks: [[16], [16], [16]], bud: 8}\n"
+        "data: {source: cifar10, size: 16, subset: 2048, validation: 0}\n"
+        "network: {kind: densenet, blocks: [[16], [16], [16]]}\n"
         "optimizer: {learning_rate: 0.1, weight_decay: 1e-2}\n",
         64,
         40,
