@@ -58,13 +58,15 @@ class Entry:
         they should gain, mostly below 0.
       realised: what the round gained until the loss was measured again, on its last edit alone; of
         prunings what they gained at once.
-      own: what the round's edits gained by themselves, on its last edit alone; None without forks.
       until: the step of that measurement.
       hidden: widths afterwards.
       parameters: afterwards; None where the line does not tell.
       reason: in words.
       event: the line of the history, the last one for several.
       unit: what `neurons` counts: neurons or channels.
+      own: what the round's edits gained by themselves, on its last edit alone; None without forks.
+      starved: the gradients of the new units by those of incumbents; inactive: the share of the new
+        units that do nothing; both at the end of the fork, None without.
     """
 
     step: int
@@ -83,16 +85,8 @@ class Entry:
     event: dict[str, Any]
     unit: str = "neuron"
     own: float | None = None
-
-    @property
-    def starved(self) -> float | None:
-        """The gradients of the new units by those of incumbents, after the fork."""
-        return _newborn(self.event, "gradient_ratio")
-
-    @property
-    def inactive(self) -> float | None:
-        """The share of the new units that do nothing, after the fork."""
-        return _newborn(self.event, "inactive")
+    starved: float | None = None
+    inactive: float | None = None
 
     @property
     def accepted(self) -> bool:
@@ -143,6 +137,8 @@ def entry_of(event: dict[str, Any]) -> Entry:
         parameters=event.get("parameters"),
         reason=str(event.get("reason") or ""),
         event=event,
+        starved=_newborn(event, "gradient_ratio"),
+        inactive=_newborn(event, "inactive"),
     )
 
 
@@ -161,6 +157,8 @@ def merged(entries: Iterable[Entry]) -> tuple[Entry, ...]:
                 ratios=before.ratios + entry.ratios,
                 predicted=sum(gains) if gains else None,
                 realised=sum(came) if came else None,
+                starved=_pooled(before, before.starved, entry, entry.starved),
+                inactive=_pooled(before, before.inactive, entry, entry.inactive),
             )
         else:
             result.append(entry)
@@ -185,6 +183,14 @@ def _negative(change: float | None, otherwise: float | None) -> float | None:
 def _newborn(event: dict[str, Any], name: str) -> float | None:
     found = (event.get("newborn") or {}).get(name)
     return None if found is None else float(found)
+
+
+def _pooled(one: Entry, its: float | None, other: Entry, others: float | None) -> float | None:
+    """The mean over the units of two entries of what is a mean over those of each."""
+    if its is None or others is None:
+        return None
+    count = one.neurons + other.neurons
+    return (one.neurons * its + other.neurons * others) / count
 
 
 def _predicts(event: dict[str, Any]) -> bool:

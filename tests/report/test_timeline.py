@@ -87,3 +87,15 @@ def test_the_json_form_has_all_keys_always() -> None:
     assert set(found) == {*KEYS, "realised_gain", "realised_until"}
     assert found["step"] == 10
     assert {value for key, value in found.items() if key != "step"} == {None}
+
+
+def test_how_new_units_fare_is_a_mean_over_those_that_are_put_together() -> None:
+    told = [(3, 0.5, 1.0), (1, 0.25, 0.0)]
+    events = [
+        added(10, [6], 0, 0.5, neurons=k, newborn={"gradient_ratio": ratio, "inactive": share})
+        for k, ratio, share in told
+    ]
+    (entry,) = merged(map(entry_of, events))
+    assert (entry.neurons, entry.starved, entry.inactive) == (4, 0.4375, 0.75)
+    (entry,) = merged(map(entry_of, [events[0], added(10, [6], 0, 0.5)]))
+    assert entry.starved is None

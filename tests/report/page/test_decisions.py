@@ -36,6 +36,19 @@ def test_every_line_is_in_every_column() -> None:
     assert found["reason"] == ["because"] * 3
 
 
+def test_what_forks_tell_stands_in_columns_of_its_own() -> None:
+    told = {"fork": {"steps": 5, "loss": 1.0, "without": 0.75, "with": 0.5}}
+    new = {"units": 1, "gradient_ratio": 0.125, "inactive": 0.0, "incumbents_inactive": 0.5}
+    found = columns(
+        added(20, [3], 0, 0.5, train_loss=1.0, **told, newborn=new),
+        added(20, [4], 0, 0.25, train_loss=1.0, **told),  # with which the round ends
+        event(30, [4], train_loss=0.5),
+    )
+    assert found["own"] == [None, 0.25, None]
+    assert found["starved"] == [0.125, None, None]
+    assert found["inactive"] == [0.0, None, None]
+
+
 def test_a_run_without_decisions_has_empty_columns() -> None:
     assert all(values == [] for values in columns().values())
 

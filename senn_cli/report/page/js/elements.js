@@ -23,7 +23,7 @@ function svg(tag, attributes, ...children) {
 
 // A text in which η_c has its index set lower, as nodes for HTML or, with `drawn`, for SVG.
 function formula(text, drawn) {
-  return text.split(/_(\w)/).flatMap((part, k) => {
+  return text.split(/_(\w)(?!\w)/).flatMap((part, k) => {
     if (k % 2 === 0) return drawn && k > 0 ? [svg("tspan", { dy: -3 }, part)] : [part];
     return [drawn ? svg("tspan", { dy: 3, "font-size": 9 }, part) : el("sub", {}, part)];
   });
