@@ -88,8 +88,10 @@ class Case:
         )
 
     def cpu(self, kind: str, seeds: Iterable[int]) -> float:
-        """CPU-seconds of a kind with these seeds."""
-        paths = (self.place / kind / str(seed) / "cpu.json" for seed in seeds)
+        """CPU-seconds of a kind with these seeds; NaN where one was killed before it told them."""
+        paths = [self.place / kind / str(seed) / "cpu.json" for seed in seeds]
+        if not all(path.exists() for path in paths):
+            return math.nan
         return math.fsum(json.loads(path.read_text(encoding="utf-8")) for path in paths)
 
 
