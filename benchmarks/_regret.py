@@ -129,7 +129,7 @@ def rows(case: Case) -> list[str] | None:
     losses = [statistics.mean(static[s][i].validation for s in seeds) for i in range(most)]
     best = {seed: static[seed][min(range(most), key=losses.__getitem__)] for seed in seeds}
     chosen = best[seeds[0]]
-    linear = [max(one) if chosen.classes else min(one) for one in case.about["linear"]]
+    linear = [one for seed, one in enumerate(case.about["linear"]) if seed in mine]
     scores = (
         case.name + ("" if chosen.classes else " (mse)"),
         spread([r.test for r in mine.values()]),
