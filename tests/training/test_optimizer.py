@@ -152,7 +152,8 @@ def test_descent_with_and_without_momentum() -> None:
     np.testing.assert_allclose(trajectory(ahead, [1.0, 2.0]), [-0.75, -2.375])
     natural = {"schedule": "constant", "learning_rate": 0.5, "momentum": 0.5}
     found = trajectory(NaturalGradientSpec.model_validate(natural), [1.0, 2.0])
-    np.testing.assert_allclose(found, [-0.5, -1.75])
+    # A step adds the share of its last direction itself, within its bound: here it is kept alone.
+    np.testing.assert_allclose(found, [-0.5, -1.5])
 
 
 def test_adam_by_hand() -> None:
@@ -212,7 +213,7 @@ def test_muon_orthogonalises_kernels_whatever_their_spare_capacity(shape: tuple[
 def test_what_a_spec_becomes() -> None:
     fast = make_optimizer(NaturalGradientSpec(), CLASSIFICATION, 100, 10)
     assert fast.solver == TrackSettings(0.01, 0.95, 10)
-    assert (fast.metric, fast.kl_clip, fast.fixed_input_factor) == ("softmax", 0.01, True)
+    assert (fast.metric, fast.kl_clip, fast.fixed_input_factor) == ("softmax", 0.1, True)
     paper = NaturalGradientSpec.model_validate({"preset": "paper"})
     slow = make_optimizer(paper, CLASSIFICATION, None, 10)
     assert slow.solver == CgSettings(0.1, 100, 1e-5)
