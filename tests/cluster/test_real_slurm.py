@@ -36,7 +36,7 @@ expansion:
   depth: false
 optimizer: {kind: adam, learning_rate: 1e-3, schedule: constant}
 checkpoints: {every: 5 epochs}
-training: {epochs: 400, batch_size: 24}
+training: {epochs: 60, batch_size: 24}
 """
 DETECTED = """\
 import json, os
@@ -64,9 +64,14 @@ def start_again(number: str, run: Path, slurm: Path) -> None:
     """Has the job of an unfinished run that is back in the queue start without its two minutes."""
     wait_until(lambda: state(number) == "PENDING", "a job that is back in the queue")
     assert not (run / "summary.json").exists()
-    # As long as the node has its first script, it removes the second one in its place.
     wait_until(lambda: not any((slurm / "spool").glob("job*")), "the end of the first start")
-    asked("scontrol", "update", f"JobId={number}", "StartTime=now")
+    # A node refuses what comes in the second in which it has heard of the end of the first start.
+    asked("scontrol", "update", f"JobId={number}", "StartTime=now+5")
+
+
+def told(slurm: Path) -> str:
+    """What Slurm's daemons say."""
+    return written(slurm / "slurmctld.log")[-2000:] + written(slurm / "slurmd.log")[-2000:]
 
 
 def written(path: Path) -> str:
@@ -123,7 +128,7 @@ def test_two_tasks_train_one_run_through_a_requeue(slurm: Path, tmp_path: Path) 
     asked("scancel", "--signal=USR1", number)  # as before a time limit
     start_again(number, run, slurm)
     wait_until(lambda: ended(number), "the job's end")
-    assert state(number) == "COMPLETED", written(log)
+    assert state(number) == "COMPLETED", written(log) + told(slurm)
     assert f"process 1 of 2, of Slurm's step {number}.0" in written(log)
     assert len(rows(run / "resumed.jsonl")) == 1
     assert senn("train", spec, "--run-dir", alone, "--set", "device.count=2").returncode == 0
@@ -146,11 +151,12 @@ def test_a_launched_run_comes_back_after_a_signal_and_is_the_same(
     done = senn("launch", "--slurm", "--submit", spec, "--run-dir", run, "--cores", "1")
     assert done.returncode == 0, done.stderr
     number = done.stdout.decode().strip()
+    log = Path(f"{run}-{number}.log")
     wait_until(lambda: written(run / "metrics.jsonl").count("\n") > 3, "a run that trains")
     asked("scancel", "--signal=USR1", number)  # as before a time limit
     start_again(number, run, slurm)
     wait_until(lambda: ended(number), "the job's end")
-    assert state(number) == "COMPLETED"
+    assert state(number) == "COMPLETED", written(log) + told(slurm)
     assert senn("train", spec, "--run-dir", whole).returncode == 0
     first, second = (json.loads(written(place / "summary.json")) for place in (run, whole))
     assert first["status"] == second["status"] == "finished"
