@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from senn_cli.data.dataset import Array, Dataset, Part
 from senn_cli.data.rows import PIECE
-from senn_cli.engine.arrays import Arrays, on_device
+from senn_cli.engine.arrays import Arrays, examples, on_device
 from senn_cli.engine.mesh import ONE, Placement
 
 
@@ -64,6 +65,19 @@ class Feed:
         for start in range(0, len(self), size):
             count = min(size, len(self) - start)
             yield self.take(np.minimum(np.arange(start, start + size), len(self) - 1)), count
+
+
+def blocks(data: Arrays, block: int) -> Iterator[tuple[Arrays, int]]:
+    """All rows of data on a CPU in their order, `block` at a time, each with how many count.
+
+    The last block is filled up with its last row. Nothing is copied but what is filled up.
+    """
+    n, x, y = examples(data), np.asarray(data.x), np.asarray(data.y)
+    for start in range(0, n, block):
+        rows: Any = slice(start, start + block)
+        if start + block > n:
+            rows = np.minimum(np.arange(start, start + block), n - 1)
+        yield data._replace(x=x[rows], y=y[rows], weights=None), min(block, n - start)
 
 
 Data = Arrays | Feed

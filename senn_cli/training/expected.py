@@ -13,7 +13,7 @@ _UNLIMITED = 2  # times that a layer is enlarged, or layers that come, where not
 
 
 def expected_programs(spec: Spec, start: Architecture, *, validated: bool) -> int:
-    """About how many programs a run from `start` compiles; exact where nothing grows.
+    """About how many programs a run from `start` compiles; exact where nothing grows, on a CPU.
 
     Growth within a capacity compiles nothing, but another capacity or another layer has all
     programs of the loop and of a round compiled again.
@@ -21,7 +21,8 @@ def expected_programs(spec: Spec, start: Architecture, *, validated: bool) -> in
     Args:
       validated: whether there are validation data.
     """
-    parts = 3 if validated else 2  # the loss of the training, validation and test data
+    # The loss of the training, validation and test data: block by block, one program does for all.
+    parts = 1 if kind_of(start).one_by_one else 3 if validated else 2
     natural = spec.optimizer.kind == "natural_gradient"
     # A step, or where steps go one by one that and the order of the examples; the spectrum of the
     # inputs or a look at the curvature.

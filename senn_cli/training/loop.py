@@ -236,7 +236,7 @@ class Trainer:
                     else []
                 ),
                 *self.policy.expect(*looks),
-                *(self.evaluate.expect(shape, state.params, widths, data) for data in measured),
+                *(self.measure.expect(shape, state.params, widths, data) for data in measured),
             ]
 
         compile_ahead(coming, self.optimizer, self.place, jobs)

@@ -1,8 +1,12 @@
-"""Losses and figures of networks on data."""
+"""Losses and figures of networks on data.
+
+On a CPU, networks whose steps go one by one are measured block by block, too: no convolution is
+then within a loop, and one program does for all parts of the data.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +14,11 @@ import jax
 import numpy as np
 
 from senn_cli.data.dataset import Dataset
-from senn_cli.engine.feed import Data, Feed
+from senn_cli.engine.arrays import Arrays, examples
+from senn_cli.engine.feed import Data, Feed, blocks
+from senn_cli.engine.mesh import ONE, placement_of
 from senn_cli.engine.programs import Ledger, Program
+from senn_cli.nets.features import Architecture
 from senn_cli.nets.registry import kind_of
 from senn_cli.training.network import Network
 
@@ -22,7 +29,8 @@ class Measure:
 
     Attributes:
       dataset: whose task and unit the figure has.
-      program: evaluates a network on data on the device; added: on a piece of what the host has.
+      program: evaluates a network on data on the device; added: on some rows of it, or of what
+        the host has.
     """
 
     dataset: Dataset
@@ -37,23 +45,37 @@ class Measure:
 
     def __call__(self, data: Data, network: Network) -> tuple[float, float]:
         """Mean loss and figure (accuracy, or squared error in the targets' units) of `data`."""
-        if isinstance(data, Feed):
-            loss, value = self._fed(data, network)
+        shape = network.architecture.shape()
+        known = (shape, network.state.params, network.widths)
+        block = self._block(data, shape)
+        if block is None:
+            loss, value = self.program(*known, data)
         else:
-            shape = network.architecture.shape()
-            loss, value = self.program(shape, network.state.params, network.widths, data)
+            totals: Any = _NOTHING
+            for piece, count in _pieces(data, block):
+                totals = self.added(*known, piece, block, np.int32(count), totals)
+            loss, value = (total / np.float32(examples(data)) for total in jax.device_get(totals))
         return float(loss), float(value) * self.dataset.unit**2
 
-    def _fed(self, feed: Feed, network: Network) -> tuple[np.float32, np.float32]:
-        """As on the device, block by block."""
-        shape, n = network.architecture.shape(), np.float32(len(feed))
-        block = min(len(feed), kind_of(network.architecture).block)
-        totals: Any = (np.float32(0), np.float32(0))
-        for piece, count in feed.pieces(block):
-            known = (shape, network.state.params, network.widths, piece, block, np.int32(count))
-            totals = self.added(*known, totals)
-        loss, value = jax.device_get(totals)
-        return loss / n, value / n
+    def expect(
+        self, shape: Architecture, params: Any, widths: Any, data: Arrays
+    ) -> Callable[[], None]:
+        """What compiles the measuring of such a network in another thread; see `Program.expect`."""
+        block = self._block(data, shape)
+        if block is None:
+            return self.program.expect(shape, params, widths, data)
+        piece, count = next(_pieces(data, block))
+        return self.added.expect(shape, params, widths, piece, block, np.int32(count), _NOTHING)
+
+    def _block(self, data: Data, shape: Architecture) -> int | None:
+        """Rows that are measured at a time; None where a program measures the whole data."""
+        kind = kind_of(shape)
+        if isinstance(data, Feed):
+            return min(len(data), kind.block)
+        alone = placement_of(data.y) is ONE
+        if kind.one_by_one and alone and {d.platform for d in data.y.devices()} == {"cpu"}:
+            return min(len(self.dataset.train), kind.block)
+        return None
 
     def loss_on(self, data: Data) -> Callable[[Network], float]:
         """The loss of networks on `data`; of the last one it is measured once."""
@@ -67,3 +89,10 @@ class Measure:
             return last[1]
 
         return loss
+
+
+_NOTHING = (np.float32(0), np.float32(0))
+
+
+def _pieces(data: Data, block: int) -> Iterator[tuple[Arrays, int]]:
+    return data.pieces(block) if isinstance(data, Feed) else blocks(data, block)

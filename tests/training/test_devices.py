@@ -100,7 +100,10 @@ def both(text: str, path: Path, devices: int, *overrides: str) -> None:
     many = go(text, path / "many", *overrides, count, observers=[heard])
     assert heard.seen
     check_alike(path / "many", path / "one")
-    assert Counter(many.summary["compiled"]) == Counter(one.summary["compiled"])
+    several, single = (Counter(run.summary["compiled"]) for run in (many, one))
+    # Images are measured block by block on one CPU, whole parts of them on several.
+    assert several.pop("evaluate") >= single.pop("evaluate")
+    assert several == single
 
 
 def test_a_search_on_two_devices_decides_as_on_one(tmp_path: Path) -> None:
