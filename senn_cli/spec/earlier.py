@@ -48,6 +48,29 @@ def without_samples(root: Node, *, old: bool) -> Node:
     return dropped(root, [("expansion", name) for name in (*_OF_SAMPLES, *(["price"] * old))])
 
 
+def without_an_end(root: Node) -> Node:
+    """A resolved spec that does not say what growth accepts, as it was meant: nothing ended growth.
+
+    A price of 0 was the way to say `accept: paper`; others asked for no progress of rounds.
+    """
+    values = plain(root)
+    expansion = values.get("expansion")
+    if not isinstance(expansion, dict) or "accept" in expansion or "price" not in expansion:
+        return root
+    if expansion.get("policy") == "none":
+        return root
+    section = root.value["expansion"]
+    entries = dict(section.node.value)
+    price = entries["price"]
+    if expansion["price"] == 0:
+        del entries["price"]
+        entries["accept"] = replace(price, node=replace(price.node, value="paper"))
+    elif expansion.get("proposals") != "dormant":
+        entries["patience"] = replace(price, node=replace(price.node, value=None))
+    changed = replace(section, node=replace(section.node, value=entries))
+    return replace(root, value={**root.value, "expansion": changed})
+
+
 def is_old(file: Path, text: str) -> bool:
     """Whether `file` with `text` is the resolved spec of a run of format 1."""
     named = file.name == "spec.yaml" or (file.stem.startswith("spec-") and file.suffix == ".yaml")

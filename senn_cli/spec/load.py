@@ -12,7 +12,14 @@ from pydantic import ValidationError
 
 from senn_cli.errors import SpecError
 from senn_cli.spec.describe import describe, printable
-from senn_cli.spec.earlier import dropped, gives_way, is_old, is_resolved, without_samples
+from senn_cli.spec.earlier import (
+    dropped,
+    gives_way,
+    is_old,
+    is_resolved,
+    without_an_end,
+    without_samples,
+)
 from senn_cli.spec.errors import Fault, InvalidSpecError, explain
 from senn_cli.spec.found import Found
 from senn_cli.spec.nodes import Node, YamlFault, locate, plain
@@ -52,7 +59,7 @@ def load_spec(
     base = Path(os.path.abspath(file)).parent
     forgiven = {"old": is_old(file, text), "resolved": is_resolved(text)}
     if any(forgiven.values()):
-        root = without_samples(root, old=forgiven["old"])
+        root = without_an_end(without_samples(root, old=forgiven["old"]))
     return _checked(root, found, name, base, overrides, also, **forgiven)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from senn_cli.spec import InvalidSpecError, dump_spec, load_spec
 from senn_cli.spec.earlier import HEADER
+from senn_cli.spec.expansion import SearchSpec
 
 RESOLVED = sorted((Path(__file__).parent / "resolved").glob("*.yaml"))
 SPECS = Path(__file__).parents[2] / "specs"
@@ -54,6 +55,27 @@ def test_another_choice_leaves_aside_what_was_resolved(override: str, tmp_path: 
     spec.write_text(dump_spec(load_spec(SPECS / "quickstart.yaml")))
     changed = load_spec(spec, [override])
     assert dump_spec(changed) != spec.read_text()
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("price: 0", ("paper", None)),
+        ("price: 0.5", ("paid", None)),
+        ("{accept: paid, price: 0.5, patience: 4}", ("paid", 4)),
+    ],
+)
+def test_what_did_not_end_growth_does_not_when_it_is_read_again(
+    said: str, meant: tuple[str, int | None], tmp_path: Path
+) -> None:
+    spec = tmp_path / "spec.yaml"
+    section = said if said.startswith("{") else f"{{{said}}}"
+    spec.write_text(
+        f"{HEADER}\ndata: digits\nnetwork: mlp\nexpansion: {section}\n", encoding="utf-8"
+    )
+    growth = load_spec(spec).expansion
+    assert isinstance(growth, SearchSpec)
+    assert (growth.accept, growth.patience if growth.accept == "paid" else None) == meant
 
 
 def test_elsewhere_its_options_without_effect_are_told(tmp_path: Path) -> None:

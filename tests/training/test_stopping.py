@@ -40,6 +40,7 @@ from tests.resuming import (
 GROWING = (
     "data={source: moons, train: 260, validation: 60, test: 100}",
     "training={epochs: 5, batch_size: 60, evaluate: 1 steps}",
+    "optimizer.kl_clip=0.01",
     "seed=2",
 )
 OFTEN = "checkpoints={every: 2 steps, growth: true, keep: 9}"
