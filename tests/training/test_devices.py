@@ -101,8 +101,8 @@ def both(text: str, path: Path, devices: int, *overrides: str) -> None:
     assert heard.seen
     check_alike(path / "many", path / "one")
     several, single = (Counter(run.summary["compiled"]) for run in (many, one))
-    # Images are measured block by block on one CPU, whole parts of them on several.
-    assert several.pop("evaluate") >= single.pop("evaluate")
+    if "blocks" in text:  # images are measured block by block on one CPU, whole parts on several
+        assert several.pop("evaluate") >= single.pop("evaluate")
     assert several == single
 
 
