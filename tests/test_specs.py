@@ -70,7 +70,7 @@ def test_the_moons_get_layers(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_mnist_in_sixty_neurons(seed: int, tmp_path: Path, data_root: Path) -> None:
-    overrides = [f"seed={seed}"]
+    overrides = [f"seed={seed}", "expansion.max_hidden=60"]
     summary = senn_cli.train(SPECS / "mnist.yaml", overrides=overrides, root=tmp_path).summary
     assert summary["test_accuracy"] > 0.97
     assert 10 < sum(summary["hidden"]) <= 60
