@@ -15,23 +15,38 @@ THREADS = "OPENBLAS_NUM_THREADS"
 """How many threads LAPACK works with; read when NumPy is imported."""
 
 
+MEMBERS = "--members"
+"""In place of a verb, of `python -m senn_cli` alone: this is a process of a sweep."""
+
+
 def main() -> None:
     """Runs the command line and ends the process with its exit code."""
+    _prepare(sys.argv[1:2] and sys.argv[1] in TRAINING)
+    from senn_cli.cli.app import main as run
+
+    run()
+
+
+def _prepare(trains: object) -> None:
+    """Sees to signals, threads and streams."""
     # The factorisations of growth and curvature are small and many. Where cores are shared, threads
     # that wait for each other's turn take many times as long as one; whoever has large layers and
     # cores of their own says so. XLA's products have threads of their own.
     os.environ.setdefault(THREADS, "1")
     from senn_cli.training.interruption import end_at_signals
 
-    if sys.argv[1:2] and sys.argv[1] in TRAINING:
+    if trains:
         end_at_signals()
     from senn_cli.cli.streams import secure
 
     secure()
-    from senn_cli.cli.app import main as run
-
-    run()
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == [MEMBERS]:
+        _prepare(trains=True)
+        from senn_cli.cli.members import train_members
+
+        train_members(int(sys.argv[2]))
+    else:
+        main()

@@ -1,26 +1,26 @@
-"""Members as processes of this machine, some at a time, each with its share of it.
+"""Members on this machine, some at a time, each slot's one after another in a process of its own.
 
 A member that fails is told at once and stops no other. One that was killed, or that asks to be
-started again, goes on from its last checkpoint. Processes have a session of their own, so they
-outlive a sweep that is killed; the next one waits for them.
+started again, goes on from its last checkpoint, in another process where its own has ended with it.
+Processes have a session of their own, so they outlive a sweep that is killed; the next one waits
+for the members that they have.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 import queue
 import signal
-import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from senn_cli.report.record import checkpoint_steps
 from senn_cli.sweep.folder import Folder
 from senn_cli.sweep.plan import Member
+from senn_cli.sweep.process import PROCESS, Process
 from senn_cli.sweep.slots import Slot
 from senn_cli.sweep.work import Work
 from senn_cli.training.interruption import INTERRUPTED, TRY_AGAIN, Interruption
@@ -40,15 +40,15 @@ class Running:
 
     Attributes:
       member: which one.
-      slot: what it has of the machine.
-      process: None where it was started by a sweep that has ended.
+      process: of its slot.
+      handed: whether this sweep has handed it to the process; else one of an earlier sweep has it.
       step: its newest checkpoint when it was started.
       vain: how often it had been started from the same one before.
     """
 
     member: Member
-    slot: Slot
-    process: subprocess.Popen[bytes] | None
+    process: Process
+    handed: bool
     step: int
     vain: int = 0
 
@@ -66,14 +66,24 @@ class Tally:
     stopped: int | None = None
 
 
-def command_of(folder: Folder, member: Member) -> list[str]:
-    """The words that train a member, or go on with it."""
+def words_of(folder: Folder, member: Member) -> list[str]:
+    """The words behind `senn` that train a member, or go on with it."""
     spec, run = folder.spec(member), folder.run(member)
     verb = ["train"]
     if member.origin is not None:
         verb = ["transfer", "--from", str(folder.path / member.origin)]
-    words = [sys.executable, "-m", "senn_cli", *verb, str(spec)]
-    return [*words, "--run-dir", str(run), "--resume", "auto"]
+    return [*verb, str(spec), "--run-dir", str(run), "--resume", "auto"]
+
+
+def command_of(folder: Folder, member: Member) -> list[str]:
+    """What does so in a process for this member alone."""
+    return [sys.executable, "-m", "senn_cli", *words_of(folder, member)]
+
+
+def needs_of(member: Member) -> Hashable:
+    """What JAX reads once a process: members that differ in it cannot share one."""
+    spec = member.spec
+    return None if spec is None else (spec.device.kind, spec.gpu_memory, spec.deterministic)
 
 
 def run_members(
@@ -82,7 +92,8 @@ def run_members(
     slots: Sequence[Slot],
     say: Callable[[str], None],
     told: Callable[[Member], str] = lambda member: "",
-    command: Callable[[Folder, Member], list[str]] = command_of,
+    words: Callable[[Folder, Member], list[str]] = words_of,
+    process: Sequence[str] = PROCESS,
 ) -> Tally:
     """Runs all members to their ends, or until a signal.
 
@@ -92,10 +103,15 @@ def run_members(
       slots: a member runs in each.
       say: is told what happens, a line each.
       told: the result of a member in words.
-      command: the words that start a member.
+      words: what a process is handed of a member.
+      process: the words that start one.
     """
     with Interruption(heard=lambda: say("stopping: members save first; again to quit now")) as stop:
-        return _Sweep(folder, work, slots, say, told, command, stop).run()
+        processes = [Process(slot, process) for slot in slots]
+        tally = _Sweep(folder, work, processes, say, told, words, stop).run()
+        for each in processes:
+            each.close()
+        return tally
 
 
 class _Sweep:
@@ -105,17 +121,17 @@ class _Sweep:
         self,
         folder: Folder,
         work: Work,
-        slots: Sequence[Slot],
+        processes: Sequence[Process],
         say: Callable[[str], None],
         told: Callable[[Member], str],
-        command: Callable[[Folder, Member], list[str]],
+        words: Callable[[Folder, Member], list[str]],
         stop: Interruption,
     ) -> None:
         self.folder, self.work, self.say, self.told = folder, work, say, told
-        self.command, self.stop = command, stop
-        self.free = list(slots)[::-1]
+        self.words, self.stop = words, stop
+        self.free = list(processes)[::-1]
         self.running: dict[str, Running] = {}
-        self.ends: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self.ends: queue.SimpleQueue[tuple[str, int]] = queue.SimpleQueue()
         self.tally = Tally([])
         self.told_to_stop: set[str] = set()
 
@@ -130,47 +146,37 @@ class _Sweep:
                 self.tally.stopped = self.stop.exit_code
                 return self.tally
             with contextlib.suppress(queue.Empty):
-                self._ended(self.ends.get(timeout=_LOOK))
+                self._ended(*self.ends.get(timeout=_LOOK))
             self._look()
 
     def _fill(self) -> None:
         while self.free and (member := self.work.take()) is not None:
             self._start(member, self.free.pop())
 
-    def _start(self, member: Member, slot: Slot, vain: int = 0) -> None:
+    def _start(self, member: Member, process: Process, vain: int = 0) -> None:
         step = _newest(self.folder.run(member))
         with self.folder.hold(member) as log:
-            process = None
-            if log is not None:
-                with _kept_to(slot.cores):
-                    process = subprocess.Popen(
-                        self.command(self.folder, member),
-                        stdin=subprocess.DEVNULL,
-                        stdout=log,  # and with it the lock
-                        stderr=log,
-                        env={**os.environ, **slot.environment},
-                        start_new_session=True,
-                    )
-        self.running[member.name] = Running(member, slot, process, step, vain)
-        if process is None:
+            if log is not None:  # and with it the lock
+                process.train(self.words(self.folder, member), log, needs_of(member))
+            handed = log is not None
+        self.running[member.name] = Running(member, process, handed, step, vain)
+        if not handed:
             self.say(f"runs already: {member.name}")
             return
         self.say(f"{'goes on' if step >= 0 else 'started'}: {member.name}")
-        waiting = threading.Thread(target=self._wait, args=(member.name, process), daemon=True)
-        waiting.start()
+        threading.Thread(target=self._wait, args=(member.name, process), daemon=True).start()
 
-    def _wait(self, name: str, process: subprocess.Popen[bytes]) -> None:
-        process.wait()
-        self.ends.put(name)
+    def _wait(self, name: str, process: Process) -> None:
+        self.ends.put((name, process.ended()))
 
     def _look(self) -> None:
         """Ends what another sweep had started, and what gets nowhere."""
         for running in list(self.running.values()):
-            if running.process is None:
+            if not running.handed:
                 with self.folder.hold(running.member) as log:
                     ended = log is not None
                 if ended:
-                    self._ended(running.member.name)
+                    self._ended(running.member.name, 0)
             elif running.member.name not in self.told_to_stop and self.work.hopeless(
                 running.member
             ):
@@ -180,27 +186,26 @@ class _Sweep:
     def _stop_all(self) -> None:
         number = self.stop.requested or signal.SIGTERM
         for running in list(self.running.values()):
-            if running.process is None:  # it goes on without us, as it has before
+            if not running.handed:  # it goes on without us, as it has before
                 del self.running[running.member.name]
             else:
                 self._send(running, number)
 
     def _send(self, running: Running, number: int) -> None:
         """Tells a member once; a second signal would end it without a checkpoint."""
-        if running.member.name not in self.told_to_stop and running.process is not None:
+        if running.member.name not in self.told_to_stop:
             self.told_to_stop.add(running.member.name)
-            running.process.send_signal(number)
+            running.process.signal(number)
 
-    def _ended(self, name: str) -> None:
+    def _ended(self, name: str, code: int) -> None:
         running = self.running.pop(name)
         member = running.member
-        code = 0 if running.process is None else running.process.returncode
         standing = self.folder.standing(member)
-        again = running.process is None or code in (TRY_AGAIN, INTERRUPTED) or code < 0
+        again = not running.handed or code in (TRY_AGAIN, INTERRUPTED) or code < 0
         if standing == "unfinished" and again:
             self._again(running, code)
             return
-        self.free.append(running.slot)
+        self.free.append(running.process)
         failed = standing == "unfinished"
         if failed:
             self._failed(member, f"exit code {code}")
@@ -218,15 +223,15 @@ class _Sweep:
             self.say(f"stopped: {member.name}")
             return
         step = _newest(self.folder.run(member))
-        vain = running.vain + 1 if step <= running.step and running.process is not None else 0
+        vain = running.vain + 1 if step <= running.step and running.handed else 0
         if vain >= _VAIN:
-            self.free.append(running.slot)
+            self.free.append(running.process)
             self._failed(member, f"ended {vain} times by {_cause(code)} without a new checkpoint")
             self.work.ended(member, True)
             return
-        if running.process is not None:
+        if running.handed:
             self.say(f"ended by {_cause(code)}: {member.name}")
-        self._start(member, running.slot, vain)
+        self._start(member, running.process, vain)
 
     def _failed(self, member: Member, how: str) -> None:
         self.tally.failed.append(member)
@@ -247,20 +252,6 @@ def _cause(code: int) -> str:
 def _newest(run: Path) -> int:
     """The step of a run's newest checkpoint; -1 where there is none."""
     return max(checkpoint_steps(run), default=-1)
-
-
-@contextlib.contextmanager
-def _kept_to(cores: frozenset[int] | None) -> Iterator[None]:
-    """Has processes that are started within run on some cores alone."""
-    if cores is None:
-        yield
-        return
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, cores)
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
 
 
 def outcome(summary: Mapping[str, object]) -> str:

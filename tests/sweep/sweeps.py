@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from senn_cli.sweep.folder import Folder, opened
 from senn_cli.sweep.plan import Member, members
@@ -17,38 +18,50 @@ expansion: {threshold: 1e-2}
 training: {epochs: 4, batch_size: 50}
 """
 
-# Counts its starts, does what it is told at each, and then leaves a result.
-_MEMBER = """
+# Counts a member's starts, does what it is told at each, and then leaves a result.
+_PROCESS = """
 import json, os, pathlib, signal, sys, time
-run, *deeds = sys.argv[1:]
-run = pathlib.Path(run)
-run.mkdir(exist_ok=True)
-starts = run / "starts"
-count = len(starts.read_text()) if starts.exists() else 0
-starts.write_text("x" * (count + 1))
-deed = deeds[count] if count < len(deeds) else "finish"
-if deed == "die":
-    (run / "checkpoints" / str(count + 1)).mkdir(parents=True)
-    (run / "checkpoints" / str(count + 1) / "complete").touch()
-    os.kill(os.getpid(), signal.SIGKILL)
-if deed == "vain":
-    os.kill(os.getpid(), signal.SIGKILL)
-if deed == "fail":
-    print("what was wrong")
-    sys.exit(1)
-if deed == "wait":
-    while not (run / "go").exists():
-        time.sleep(0.01)
-(run / "summary.json").write_text(json.dumps({"status": "finished", "test_accuracy": 0.5}))
+from senn_cli.sweep.process import serve
+
+def act(words):
+    run, *deeds = words
+    run = pathlib.Path(run)
+    run.mkdir(exist_ok=True)
+    (run / "pid").write_text(str(os.getpid()))
+    starts = run / "starts"
+    count = len(starts.read_text()) if starts.exists() else 0
+    starts.write_text("x" * (count + 1))
+    deed = deeds[count] if count < len(deeds) else "finish"
+    if deed == "die":
+        (run / "checkpoints" / str(count + 1)).mkdir(parents=True)
+        (run / "checkpoints" / str(count + 1) / "complete").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    if deed == "vain":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if deed == "fail":
+        print("what was wrong", flush=True)
+        return 1
+    if deed == "break":
+        raise ValueError("what nobody expects")
+    if deed == "wait":
+        while not (run / "go").exists():
+            time.sleep(0.01)
+    result = {"status": "finished", "test_accuracy": 0.5}
+    (run / "summary.json").write_text(json.dumps(result))
+    return 0
+
+serve(int(sys.argv[1]), act)
 """
+PROCESS = (sys.executable, "-c", _PROCESS)
+"""Starts a process that trains nothing."""
 
 
-def command(**deeds: str) -> object:
-    """What starts a member that does at its starts what is named, by the end of its name."""
+def deeds(**named: str) -> Any:
+    """The words of members which do at their starts what is named, by the ends of their names."""
 
     def words(folder: Folder, member: Member) -> list[str]:
-        mine = next((d.split() for end, d in deeds.items() if member.name.endswith(end)), [])
-        return [sys.executable, "-c", _MEMBER, str(folder.run(member)), *mine]
+        mine = next((d.split() for end, d in named.items() if member.name.endswith(end)), [])
+        return [str(folder.run(member)), *mine]
 
     return words
 

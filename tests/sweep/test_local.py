@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 import warnings
 from pathlib import Path
@@ -10,23 +11,31 @@ from typing import Any
 import pytest
 
 from senn_cli.errors import UsageError
+from senn_cli.runs.holder import Holder
 from senn_cli.spec import parse_spec
 from senn_cli.sweep.folder import Folder, opened
-from senn_cli.sweep.local import Tally, command_of, run_members
+from senn_cli.sweep.local import Tally, run_members, words_of
 from senn_cli.sweep.plan import Member
 from senn_cli.sweep.slots import Slot, shared, slots, visible_gpus
 from senn_cli.sweep.work import Listed
-from tests.sweep.sweeps import SPEC, begun, command, read
+from tests.sweep.sweeps import PROCESS, SPEC, begun, deeds, read
 from tests.waiting import wait_until
 
 SLOTS = (Slot(None), Slot(None))
 
 
-def go(folder: Folder, members: tuple[Member, ...], **deeds: str) -> tuple[Tally, list[str]]:
+def go(folder: Folder, members: tuple[Member, ...], **named: str) -> tuple[Tally, list[str]]:
     said: list[str] = []
     work = Listed(folder, members, _keep, said.append)
-    words: Any = command(**deeds)
-    return run_members(folder, work, SLOTS, said.append, command=words), said
+    return run_members(
+        folder, work, SLOTS, said.append, words=deeds(**named), process=PROCESS
+    ), said
+
+
+def process_of(folder: Folder, member: Member) -> Holder:
+    """The process that had the member last."""
+    pid = int((folder.run(member) / "pid").read_text())
+    return Holder(pid, None, socket.gethostname(), (), "")
 
 
 def _keep(member: Member, origin: Member) -> Member:
@@ -39,8 +48,7 @@ def starts(folder: Folder, member: Member) -> int:
 
 def test_what_is_killed_goes_on_and_what_fails_stops_nobody(tmp_path: Path) -> None:
     folder, members = begun(tmp_path, "seeds: 4")
-    deeds = {"seed_0": "fail", "seed_1": "die die die die", "seed_2": "vain vain vain vain"}
-    named = {end.replace("_", "-"): deed for end, deed in deeds.items()}
+    named = {"seed-0": "fail", "seed-1": "die die die die", "seed-2": "vain vain vain vain"}
     tally, said = go(folder, members, **named)
     assert [member.seed for member in sorted(tally.failed, key=lambda m: m.seed)] == [0, 2]
     assert [starts(folder, member) for member in members] == [1, 5, 3, 1]
@@ -62,8 +70,8 @@ def test_what_starts_from_another_run_waits_for_it(tmp_path: Path) -> None:
     text = "origin: first.yaml\nseeds: 2\ncontrols: [static]"
     folder, members = begun(tmp_path, text)
     *grown, first, _, _ = members
-    assert command_of(folder, grown[0])[3:6] == ["transfer", "--from", str(folder.run(first))]
-    assert command_of(folder, first)[3] == "train"
+    assert words_of(folder, grown[0])[:3] == ["transfer", "--from", str(folder.run(first))]
+    assert words_of(folder, first)[0] == "train"
     work = Listed(folder, members, _keep, lambda text: None)
     assert (work.take(), work.take()) == (first, None)
     work.ended(first, failed=True)  # and with it go the controls of what it would have begun
@@ -75,20 +83,21 @@ def test_what_starts_from_another_run_waits_for_it(tmp_path: Path) -> None:
 
 
 def test_a_member_that_outlives_its_sweep_is_waited_for(tmp_path: Path) -> None:
-    folder, members = begun(tmp_path, "seeds: 1")
-    words: Any = command(**{"seed-0": "wait"})
+    folder, members = begun(tmp_path, "seeds: 2")
+    options: Any = {"words": deeds(**{"seed-0": "wait"}), "process": PROCESS}
     with warnings.catch_warnings():
         # Other tests of this process may have started JAX, which the child does not use.
         warnings.simplefilter("ignore", RuntimeWarning)
         pid = os.fork()
     if pid == 0:  # a sweep that is killed
         work = Listed(folder, members, _keep, lambda text: None)
-        run_members(folder, work, SLOTS, lambda text: None, command=words)
+        run_members(folder, work, SLOTS[:1], lambda text: None, **options)
         os._exit(0)
-    begins = folder.run(members[0]) / "starts"
-    wait_until(begins.exists)
+    wait_until((folder.run(members[0]) / "starts").exists)
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
+    left = process_of(folder, members[0])
+    assert left.alive()
     said: list[str] = []
 
     def say(text: str) -> None:
@@ -96,16 +105,40 @@ def test_a_member_that_outlives_its_sweep_is_waited_for(tmp_path: Path) -> None:
         if text.startswith("runs already"):
             (folder.run(members[0]) / "go").touch()
 
-    tally = run_members(folder, Listed(folder, members, _keep, say), SLOTS, say, command=words)
+    work = Listed(folder, members, _keep, say)
+    tally = run_members(folder, work, SLOTS[:1], say, **options)
     assert tally.failed == []
-    assert starts(folder, members[0]) == 1
+    assert [starts(folder, member) for member in members] == [1, 1]
     assert said[0] == "runs already: 000-small-seed-0"
-    assert said[-1].startswith("finished: 000-small-seed-0")
+    assert said[-1].startswith("finished: 001-small-seed-1")
+    # It has taken no member more, and ends by itself.
+    assert process_of(folder, members[1]).pid != left.pid
+    wait_until(lambda: not left.alive())
+
+
+def test_members_share_a_process_as_far_as_they_can(tmp_path: Path) -> None:
+    text = "grid: {device: [cpu, gpu]}\nseeds: 3"
+    folder, members = begun(tmp_path, text)
+    named = deeds(**{"cpu-seed-0": "fail", "cpu-seed-2": "break"})
+    said: list[str] = []
+    work = Listed(folder, members, _keep, said.append)
+    tally = run_members(folder, work, SLOTS[:1], said.append, words=named, process=PROCESS)
+    assert [(member.setting, member.seed) for member in tally.failed] == [
+        ("device-cpu", 0),
+        ("device-cpu", 2),
+    ]
+    assert [starts(folder, member) for member in members] == [1] * 6
+    cpu, gpu = ([process_of(folder, m).pid for m in members[k : k + 3]] for k in (0, 3))
+    # What fails as members may leaves its process to the next one.
+    assert len(set(cpu)) == len(set(gpu)) == 1 and cpu != gpu
+    broken = next(text for text in said if text.startswith("failed: 002"))
+    assert "exit code 1" in broken and broken.endswith("ValueError: what nobody expects")
+    assert "what was wrong" not in broken  # every member has a log of its own
 
 
 def test_a_signal_is_handed_to_the_members(tmp_path: Path) -> None:
     folder, members = begun(tmp_path, "seeds: 3")
-    words: Any = command(**{f"seed-{seed}": "wait" for seed in range(3)})
+    words = deeds(**{f"seed-{seed}": "wait" for seed in range(3)})
 
     def stop() -> None:
         wait_until(lambda: all((folder.run(m) / "starts").exists() for m in members[:2]))
@@ -115,7 +148,7 @@ def test_a_signal_is_handed_to_the_members(tmp_path: Path) -> None:
     stopping = threading.Thread(target=stop)
     stopping.start()
     work = Listed(folder, members, _keep, said.append)
-    tally = run_members(folder, work, SLOTS, said.append, command=words)
+    tally = run_members(folder, work, SLOTS, said.append, words=words, process=PROCESS)
     stopping.join()
     assert (tally.stopped, tally.failed) == (75, [])
     assert sorted(text for text in said if text.startswith("stopped")) == [
