@@ -11,6 +11,7 @@ from senn_cli.nets.registry import kind_named
 from senn_cli.nets.tables import map_rows
 from senn_cli.report.words import printable
 from senn_cli.spec import Spec
+from senn_cli.spec.expansion import SearchSpec
 from senn_cli.training.expected import expected_programs
 from senn_cli.training.footprint import Memory, looks
 from senn_cli.training.plan import Plan
@@ -52,8 +53,22 @@ def length_lines(spec: Spec, plan: Plan) -> list[str]:
         f"examples: {train:,} training, {validation:,} validation, {test:,} test",
         f"training: {length}, batches of {plan.batch:,}, "
         f"{plural(plan.steps_per_epoch, 'step')} an epoch",
+        *rounds(spec),
         f"compilations: {'about ' if spec.grows else ''}{programs}, unless the cache has them",
     ]
+
+
+def rounds(spec: Spec) -> list[str]:
+    """When rounds of growth are due, and what their end begins, in words."""
+    growth, told = spec.growth, list[str]()
+    if growth is not None:
+        told.append(f"growth: a round every {growth.every}")
+        if isinstance(growth, SearchSpec) and growth.thin_to is not None:
+            told[-1] += f", rarer while they add nothing, up to every {growth.thin_to}"
+        if spec.optimizer.schedule.kind == "wsd":
+            decay = spec.optimizer.schedule.decay
+            told.append(f"learning rate: falls when growth ends, at least in the last {decay:.0%}")
+    return told
 
 
 def layers(plan: Plan) -> list[tuple[str, ...]]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from senn_cli.growth.policy import Candidate, Site
+from senn_cli.growth.policy import Candidate, Site, sites
 from senn_cli.growth.pricing import Price
-from senn_cli.growth.settings import Settings
+from senn_cli.growth.settings import Limits, Settings
+from senn_cli.nets.features import Architecture
 
 
 def judged(
@@ -57,6 +58,13 @@ def judged(
         gain=gain if priced else 0.0,
         factor=factor,
     )
+
+
+def full(limits: Limits, architecture: Architecture) -> bool:
+    """Whether nothing can be added any more, whatever it promises; pruning makes room again."""
+    found = sites(architecture, width=limits.widens, depth=limits.deepens)
+    room = any(limits.allows(architecture, site.after(architecture)) for site in found)
+    return limits.prune is None and not room
 
 
 def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -26,10 +26,12 @@ class Look(NamedTuple):
     Attributes:
       reason: why nothing is to be added; None where something may be.
       kept: for later rounds.
+      ended: whether nothing will ever be added again.
     """
 
     reason: str | None
     kept: Kept
+    ended: bool = False
 
 
 def look(view: View, patience: int | None) -> Look:
@@ -41,12 +43,17 @@ def look(view: View, patience: int | None) -> Look:
     if patience is None or view.asked:
         return Look(None, view.kept)
     if view.idle >= patience:
-        return Look(f"growth has ended: {patience} rounds in a row added nothing", view.kept)
+        return Look(idle(patience), view.kept, ended=True)
     if view.validated and (ended := _contradicted(view.kept, patience)):
-        return Look(ended, view.kept)
+        return Look(ended, view.kept, ended=True)
     kept = _after(view.kept, (view.step, view.reference()), max(patience, LOOKS))
     ended = _contradicted(kept, patience) if view.validated else None
-    return Look(ended or _jumped(kept), kept)
+    return Look(ended or _jumped(kept), kept, ended=ended is not None)
+
+
+def idle(patience: int) -> str:
+    """Why growth has ended after so many rounds in a row that have added nothing."""
+    return f"growth has ended: {patience} rounds in a row added nothing"
 
 
 def _after(kept: Kept, now: tuple[int, float], most: int) -> Kept:

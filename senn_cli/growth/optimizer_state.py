@@ -17,6 +17,7 @@ import numpy as np
 import optax
 import optax.contrib
 
+from senn_cli.engine.ending import Ending
 from senn_cli.engine.frozen import FrozenState
 from senn_cli.engine.trust import Trust
 from senn_cli.errors import UsageError
@@ -70,6 +71,7 @@ declare(optax.ScaleByScheduleState, count="scalar")
 declare(optax.MaskedState, inner_state="states")
 declare(optax.transforms.PartitionState, inner_states="states")
 declare(FrozenState, frozen="mask")
+declare(Ending, count="scalar", ended="scalar")
 _DECLARED[Trust] = Declared(dict.fromkeys(Trust._fields, "scalar"))
 declare(optax.TraceState, trace="momentum")
 declare(optax.EmaState, count="scalar", ema="momentum")

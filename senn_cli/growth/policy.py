@@ -192,11 +192,13 @@ class Round:
     Attributes:
       finished: False if the loop shall apply the edits and ask again at once.
       kept: what later rounds find in `View.kept`; None to leave that as it is.
+      ended: whether nothing will ever be added again.
     """
 
     decisions: tuple[Decision, ...]
     finished: bool = True
     kept: Kept | None = None
+    ended: bool = False
 
 
 @dataclass(frozen=True)

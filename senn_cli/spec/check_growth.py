@@ -105,6 +105,19 @@ def window(spec: Spec) -> Iterator[Found]:
         )
 
 
+def thinning(spec: Spec) -> Iterator[Found]:
+    """Rounds become rarer, not more frequent."""
+    growth = spec.growth
+    if not isinstance(growth, SearchSpec) or growth.thin_to is None:
+        return
+    if growth.thin_to.unit == growth.every.unit and growth.thin_to.value < growth.every.value:
+        yield Found(
+            ("expansion", "thin_to"),
+            f"should be at least expansion.every, {growth.every}, found {growth.thin_to}",
+            ("expansion.every",),
+        )
+
+
 def served(spec: Spec) -> Iterator[Found]:
     """A policy whose places are given serves the kind of network, which has those layers."""
     expansion = spec.expansion

@@ -29,6 +29,7 @@ _CHECKS: tuple[Callable[[Spec], Iterator[Found]], ...] = (
     check_growth.nothing_changes,
     check_growth.searches,
     check_growth.window,
+    check_growth.thinning,
     check_growth.served,
     check_training.nesterov,
     check_training.warmup,

@@ -138,6 +138,11 @@ class SearchSpec(_Scored):
     every: DurationField = Field(
         default=Duration(epochs=1), description="Time between two rounds, in steps or epochs."
     )
+    thin_to: DurationField | None = Field(
+        default=None,
+        description="Every round that adds nothing doubles the time to the next, up to this; after "
+        "one that adds something it is `every` again. null: it is always `every`.",
+    )
     samples: Count = Field(
         default=8192, description="Training examples that a round's scores are computed from."
     )

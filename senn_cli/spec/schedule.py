@@ -17,8 +17,9 @@ class ScheduleSpec(Model):
 
     kind: Kind = Field(
         description="`constant` stays at the peak, `cosine` falls to `final` along a half cosine, "
-        "`one_cycle` rises to the peak and falls again, `wsd` stays at the peak, where the network "
-        "may grow, and falls to `final` in a line over the last part of the run, where it may not."
+        "`one_cycle` rises to the peak and falls again, `wsd` stays at the peak while the network "
+        "grows, and when growth has ended falls to `final` in a line over all that is left of the "
+        "run, in which nothing grows."
     )
     warmup: Annotated[DurationField | None, under(kind=("constant", "cosine", "wsd"))] = Field(
         default=None,
@@ -33,7 +34,9 @@ class ScheduleSpec(Model):
     )
 
     decay: Annotated[float, Field(gt=0, le=1), under(kind="wsd")] = Field(
-        default=0.3, description="The part of the run over which `wsd` falls."
+        default=0.3,
+        description="The last part of the run, in which `wsd` falls at the latest; where growth "
+        "has ended before, it falls over more.",
     )
 
     @model_validator(mode="before")
@@ -41,9 +44,16 @@ class ScheduleSpec(Model):
     def _from_text(cls, value: Any) -> Any:
         return {"kind": value} if isinstance(value, str) else value
 
-    def falls_from(self, total: int) -> int | None:
-        """The step, of `total`, from which `wsd` falls; None of another kind."""
-        return total - max(round(self.decay * total), 1) if self.kind == "wsd" else None
+    def falls_from(self, total: int, until: int | None = None) -> int | None:
+        """The step, of `total`, from which `wsd` falls at the latest; None of another kind.
+
+        Args:
+          until: the last step at which the network may grow; None where nothing says it.
+        """
+        if self.kind != "wsd":
+            return None
+        start = total - max(round(self.decay * total), 1)
+        return start if until is None else min(start, until)
 
 
 ScheduleField = Annotated[

@@ -266,6 +266,10 @@ _EXPANSION = {
         "steps or epochs",
         "section 3.3",
     ),
+    "thin_to": Note(
+        "Longer: fewer rounds that search in vain, and the last additions come later.",
+        "steps or epochs",
+    ),
     "samples": Note("More: surer scores, slower rounds and more memory.", "examples"),
     "score_on": Note(
         "The searched examples themselves overstate what was found on them.", "", "appendix B"

@@ -25,10 +25,11 @@ from senn_cli.engine.objective import objective_of
 from senn_cli.engine.programs import Ledger, Program
 from senn_cli.growth.build import make_policy
 from senn_cli.growth.optimizer_state import require_known
+from senn_cli.growth.settings import Limits, limits_of
 from senn_cli.nets.registry import kind_named
 from senn_cli.spec import Duration, Spec
 from senn_cli.spec.data import augmentation
-from senn_cli.spec.expansion import StandingSpec
+from senn_cli.spec.expansion import SearchSpec, StandingSpec
 from senn_cli.spec.optimizer import NaturalGradientSpec
 from senn_cli.training.best import Watch
 from senn_cli.training.footprint import LARGEST_SPECTRUM
@@ -80,6 +81,7 @@ def assemble(
         timetable.total,
         n // batch,
         freezing=bool(spec.transfer.freeze),
+        until=growth_until(spec, n // batch),
     )
     kind, platform = kind_named(spec.network.kind), jax.default_backend()
     ledger.efforts = efforts_of(n, dataset.inputs, convolves=kind.one_by_one, platform=platform)
@@ -129,6 +131,7 @@ def assemble(
         network=start,
         optimizer=optimizer,
         policy=policy,
+        limits=limits_of(spec) if spec.grows else Limits(),
         timetable=timetable,
         rule=kind.capacity_rule(spec, platform),
         seed=spec.seed,
@@ -201,8 +204,9 @@ def make_timetable(spec: Spec, per_epoch: int, stop: Duration | None = None) -> 
         return None if time is None else time.in_steps(per_epoch)
 
     total = training.steps_of(per_epoch)
-    falls = None if total is None else spec.optimizer.schedule.falls_from(total)
-    ends = [falls] if growth is None else [falls, steps(growth.until)]
+    until = growth_until(spec, per_epoch)
+    schedule = spec.optimizer.schedule
+    falls = None if total is None else schedule.falls_from(total, until)
     return Timetable(
         total=total,
         minutes=training.minutes,
@@ -210,13 +214,21 @@ def make_timetable(spec: Spec, per_epoch: int, stop: Duration | None = None) -> 
         evaluate=training.evaluate.in_steps(per_epoch),
         grow=None if growth is None else growth.every.in_steps(per_epoch),
         grow_start=0 if growth is None else steps(growth.start) or 0,
-        grow_until=min((end for end in ends if end is not None), default=None),
+        grow_until=until if falls is None else falls,
         layer_every=0 if growth is None else steps(growth.depth.every) or 0,
+        thin_to=steps(growth.thin_to) if isinstance(growth, SearchSpec) else None,
+        after_end=growth is not None and growth.prune.enabled and falls is None,
         save=None if by_clock else steps(save),
         until=steps(stop),
         track=spec.curvature.every.in_steps(per_epoch) if looks(spec) else None,
         audit=steps(spec.record.audit),
     )
+
+
+def growth_until(spec: Spec, per_epoch: int) -> int | None:
+    """The last step at which the spec lets the network grow; None where it says none."""
+    until = None if spec.growth is None else spec.growth.until
+    return None if until is None else until.in_steps(per_epoch)
 
 
 def input_spectrum(train: Data, ledger: Ledger) -> Spectrum:

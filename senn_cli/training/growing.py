@@ -22,7 +22,9 @@ from senn_cli.growth.edits import (
     Reorder,
     describe,
 )
+from senn_cli.growth.judgement import full
 from senn_cli.growth.policy import Decision, Policy, View
+from senn_cli.growth.settings import Limits
 from senn_cli.growth.told import told
 from senn_cli.nets.architecture import CapacityRule
 from senn_cli.nets.features import Architecture
@@ -30,6 +32,7 @@ from senn_cli.training.network import Network, apply_edits, capacity_edits
 from senn_cli.training.observer import Event
 from senn_cli.training.optimizer import Optimizer
 from senn_cli.training.snapshot import GrowthMemory
+from senn_cli.training.timetable import Timetable
 
 _ITS_OWN = ("kind", "passes", "weights", "layer")
 """What of a candidate is no part of its event, which tells it otherwise."""
@@ -57,9 +60,8 @@ class Grower:
       loss: the loss of a network on the reference data, before and after a round.
       validated: whether these are a validation part.
       sample: training examples; sample_loss: the loss on them, for what an edit does to it.
-      every: steps between two rounds.
-      per_epoch: steps in an epoch.
-      layer_every: least steps between two inserted layers.
+      limits: how far anything may grow.
+      timetable: when rounds are due.
     """
 
     policy: Policy
@@ -72,9 +74,8 @@ class Grower:
     sample: Arrays
     sample_loss: Callable[[Network], float]
     seed: int
-    every: int
-    per_epoch: int
-    layer_every: int
+    limits: Limits
+    timetable: Timetable
     input_spectrum: Spectrum | None
 
     def round(
@@ -103,7 +104,14 @@ class Grower:
             asked, added = asked + 1, added + accepted
             if result.finished:
                 break
+        step, rest = int(network.state.step), self.timetable.rest(idle)
+        if rest > (self.timetable.grow or 1):
+            memory = replace(memory, rest=step + rest)
+        if memory.ended is None and (result.ended or full(self.limits, network.architecture)):
+            memory = replace(memory, ended=step)
         memory = replace(memory, idle=idle)
+        for event in events_of(carried)[-1:]:
+            event["next_round"] = self.timetable.next_round(step, memory.rest, memory.ended)
         if loss_before is not None:
             loss_after = self.loss(network)
             for event in events_of(carried):
@@ -123,9 +131,9 @@ class Grower:
             step=step,
             asked=asked,
             added=added,
-            every=self.every,
-            per_epoch=self.per_epoch,
-            layer_allowed=memory.layer_allowed(step, self.layer_every),
+            every=self.timetable.grow or 1,
+            per_epoch=self.timetable.per_epoch,
+            layer_allowed=memory.layer_allowed(step, self.timetable.layer_every),
             input_spectrum=None if spectrum is None else (spectrum.values, spectrum.vectors),
             tracked=curvature if isinstance(curvature, Tracked) else None,
             sample=self.sample,
@@ -184,7 +192,7 @@ class Grower:
         architecture, step = network.architecture, int(network.state.step)
         event: Event = {
             "step": step,
-            "epoch": step / self.per_epoch,
+            "epoch": step / self.timetable.per_epoch,
             "edit": None,
             "accepted": edit is not None,
             "reason": decision.reason,

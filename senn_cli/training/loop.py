@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NoReturn
 
 import jax
@@ -13,12 +14,15 @@ from senn_cli.curvature.kronecker import Spectrum
 from senn_cli.curvature.tracking import Tracked
 from senn_cli.data.dataset import Dataset
 from senn_cli.engine.arrays import on_device
+from senn_cli.engine.ending import NEVER, Ending
 from senn_cli.engine.feed import Data, Feed
 from senn_cli.engine.hosts import here
 from senn_cli.engine.mesh import ONE, Placement
 from senn_cli.engine.programs import Aborted, Ledger, Program
+from senn_cli.engine.trust import changed
 from senn_cli.errors import DivergedError
 from senn_cli.growth.policy import Policy
+from senn_cli.growth.settings import Limits
 from senn_cli.nets.architecture import CapacityRule
 from senn_cli.nets.registry import kind_of
 from senn_cli.randomness import key_data
@@ -58,6 +62,7 @@ class Trainer:
     network: Network
     optimizer: Optimizer
     policy: Policy
+    limits: Limits
     timetable: Timetable
     rule: CapacityRule
     seed: int
@@ -124,7 +129,9 @@ class Trainer:
             stop = table.next_stop(step, here().agreed("a step", rate.steps_at_a_time))
             before = self.ledger.seconds["train"]
             with self.ledger.phase("train"):
-                self.network, self.progress = self.advanced(self.network, self.progress, stop)
+                self.network, self.progress = self.advanced(
+                    self.network, self.progress, stop, ended=self.memory.ended
+                )
                 step = self.step
             rate.saw(stop, self.ledger.seconds["train"] - before)
             if int(self.progress.fault):
@@ -132,7 +139,7 @@ class Trainer:
             improved = table.evaluates(step) and self._report(step, observer)
             if table.tracks(step):
                 self.network = self.looked(self.network)
-            if table.grows(step):
+            if table.due(step, self.memory.rest, self.memory.ended):
                 self.memory = replace(self.memory, pending=True)
             if improved:
                 observer.improved(self.moment)
@@ -175,15 +182,14 @@ class Trainer:
             sample=self.sample,
             sample_loss=sample_loss,
             seed=self.seed,
-            every=self.timetable.grow or 1,
-            per_epoch=self.timetable.per_epoch,
-            layer_every=self.timetable.layer_every,
+            limits=self.limits,
+            timetable=self.timetable,
             input_spectrum=self.input_spectrum,
         )
         try:
             with self.ledger.abortable(lambda: _stops(observer)):
                 network, memory, carried = grower.round(self.network, self.memory)
-                self._audit(network, carried, sample_loss)
+                self._audit(network, carried, sample_loss, memory.ended)
         except Aborted:
             return
         self.network, self.memory = network, replace(memory, pending=False)
@@ -191,9 +197,17 @@ class Trainer:
         observer.round(events_of(carried), before, self.moment)
 
     def _audit(
-        self, after: Network, carried: list[Carried], loss: Callable[[Network], float]
+        self,
+        after: Network,
+        carried: list[Carried],
+        loss: Callable[[Network], float],
+        ended: int | None,
     ) -> None:
-        """What a round's edits are worth by themselves, written into its events; see `Forks`."""
+        """What a round's edits are worth by themselves, written into its events; see `Forks`.
+
+        Args:
+          ended: the end of growth that the round has found.
+        """
         if self.timetable.audit is None or self.vitals is None:
             return
         vitals = self.vitals
@@ -207,7 +221,7 @@ class Trainer:
             steps=self.timetable.audit,
             timetable=self.timetable,
             begin=lambda: self.place.replicated(no_progress()),
-            advance=self.advanced,
+            advance=partial(self.advanced, ended=ended),
             look=self.looked,
             loss=loss,
             vitals=fare,
@@ -259,11 +273,22 @@ class Trainer:
             return False
         return bool(here().agreed("the clock", self.ledger.total() >= 60 * table.minutes))
 
-    def advanced(self, network: Network, progress: Any, stop: int) -> tuple[Network, Any]:
-        """A network after step `stop`, with the sums until there; both are used up."""
+    def advanced(
+        self, network: Network, progress: Any, stop: int, *, ended: int | None
+    ) -> tuple[Network, Any]:
+        """A network after step `stop`, with the sums until there; both are used up.
+
+        Args:
+          ended: the step at which growth has ended; None where it has not.
+        """
+        state = network.state
+        if self.optimizer.waits:
+            known = self.place.replicated(np.int32(NEVER if ended is None else ended))
+            told = changed(state.optimizer, Ending, lambda ending: ending._replace(ended=known))
+            state = state._replace(optimizer=told)
         state, progress = self.run_steps(
             network.architecture.shape(),
-            network.state,
+            state,
             progress,
             network.widths,
             self.train,
@@ -302,7 +327,7 @@ class Trainer:
             "train_loss": float(progress.loss) / count,
             **self._eta(step, float(progress.eta) / count),
             **row_of(self.network.state.optimizer, adapts=self.optimizer.adapts),
-            "learning_rate": float(self.optimizer.schedule(step)),
+            "learning_rate": float(self.optimizer.rate(step, self.network.state.optimizer)),
             "hidden": list(architecture.widths),
             "parameters": architecture.parameters,
         }

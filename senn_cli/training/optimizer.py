@@ -13,10 +13,11 @@ import optax.contrib
 from senn_cli.curvature.kronecker import SMALLEST
 from senn_cli.curvature.tracked import TrackSettings
 from senn_cli.curvature.tracking import Tracking
+from senn_cli.engine.ending import NEVER, Ending, Schedule, scale_by_rate
 from senn_cli.engine.frozen import hold_frozen
 from senn_cli.engine.metric import Metric
 from senn_cli.engine.objective import Objective
-from senn_cli.engine.trust import hold_trust, remember
+from senn_cli.engine.trust import found, hold_trust, remember
 from senn_cli.nets.leaves import is_kernel
 from senn_cli.spec.optimizer import (
     AdamSpec,
@@ -53,7 +54,8 @@ class Optimizer:
 
     Attributes:
       transform: Optax's part: momentum or Adam, weight decay, the schedule.
-      schedule: step -> learning rate.
+      schedule: step, end of growth -> learning rate.
+      waits: whether the schedule depends on the end of growth.
       solver: of the natural gradient, or None for a plain gradient.
       metric: on the outputs, for curvature and scores.
       kl_clip: bound on lr^2 d^T F d, or None.
@@ -69,12 +71,13 @@ class Optimizer:
     """
 
     transform: optax.GradientTransformation
-    schedule: optax.Schedule
+    schedule: Schedule
     solver: CgSettings | RowsSettings | TrackSettings | None
     metric: Metric
     kl_clip: float | None = None
     momentum: float = 0.0
     adapts: bool = False
+    waits: bool = False
     clip: float | None = None
     dropout: float = 0.0
     fixed_input_factor: bool = False
@@ -93,31 +96,39 @@ class Optimizer:
             return self.tracking is not None and self.tracking.every is None
         return self.solver is not None
 
+    def rate(self, step: Any, state: Any) -> jax.Array:
+        """The learning rate of a step, given its number and the optimizer's state."""
+        ending = found(state, Ending)
+        return jnp.asarray(self.schedule(step, NEVER if ending is None else ending.ended))
+
 
 RISE = 25.0
 """Peak of a one-cycle schedule over its start, at 10% of the steps."""
 
 
 def make_schedule(
-    spec: ScheduleSpec, peak: float, total_steps: int | None, steps_per_epoch: int
-) -> optax.Schedule:
+    spec: ScheduleSpec,
+    peak: float,
+    total_steps: int | None,
+    steps_per_epoch: int,
+    until: int | None = None,
+) -> Schedule:
     """The learning rate of every step: constant, cosine to `final`, a plateau and a line to it, or
     Optax's one-cycle, repeated.
 
     Args:
       total_steps: length of the run; None (known in minutes only) allows just `constant`.
+      until: the last step at which the network may grow; None where nothing says it.
     """
     warmup = spec.warmup.in_steps(steps_per_epoch) if spec.warmup is not None else 0
+    if spec.kind == "wsd" and total_steps is not None:
+        return _falling(spec, peak, total_steps, warmup, until)
     if spec.kind == "constant":
         rest: optax.Schedule = optax.constant_schedule(peak)
     elif total_steps is None:
         raise ValueError(f"schedule {spec.kind} needs a length in steps or epochs")
     elif spec.kind == "cosine":
         rest = optax.cosine_decay_schedule(peak, max(total_steps - warmup, 1), alpha=spec.final)
-    elif (start := spec.falls_from(total_steps)) is not None:
-        stable = max(start - warmup, 0)
-        length = max(total_steps - warmup - stable, 1)
-        rest = optax.linear_schedule(peak, spec.final * peak, length, stable)
     else:
         # Optax counts the end from the start of the cycle, which is 25 times below the peak.
         final = 1.0 / (RISE * max(spec.final, 1e-6))
@@ -130,10 +141,30 @@ def make_schedule(
             )
             for length in lengths
         ]
-        return cycles[0] if len(cycles) == 1 else optax.join_schedules(cycles, ends[:-1])
-    if warmup == 0:
-        return rest
-    return optax.join_schedules([optax.linear_schedule(0.0, peak, warmup), rest], [warmup])
+        rest = cycles[0] if len(cycles) == 1 else optax.join_schedules(cycles, ends[:-1])
+    if warmup > 0:
+        rise = optax.linear_schedule(0.0, peak, warmup)
+        rest = optax.join_schedules([rise, rest], [warmup])
+    return lambda step, ended=NEVER: rest(step)
+
+
+def _falling(
+    spec: ScheduleSpec, peak: float, total: int, warmup: int, until: int | None
+) -> Schedule:
+    """`wsd`: it falls from the end of growth, at the latest from its share, to the end of the run.
+
+    So it always arrives, and an early end of growth leaves more steps to the fall, not fewer.
+    """
+    latest = spec.falls_from(total, until)
+    assert latest is not None
+
+    def rate(step: Any, ended: Any = NEVER) -> jax.Array:
+        start = jnp.maximum(jnp.minimum(ended, latest), warmup)
+        share = jnp.clip((step - start) / jnp.maximum(total - start, 1), 0.0, 1.0)
+        risen = jnp.minimum(step / warmup, 1.0) if warmup else 1.0
+        return peak * risen * (1.0 - (1.0 - spec.final) * share)
+
+    return rate
 
 
 def decayed(params: Any) -> Any:
@@ -148,18 +179,25 @@ def make_optimizer(
     steps_per_epoch: int,
     *,
     freezing: bool = False,
+    until: int | None = None,
 ) -> Optimizer:
-    """The optimizer that `spec` describes; `freezing` if some parameters may have to stay fixed."""
-    schedule = make_schedule(spec.schedule, spec.learning_rate, total_steps, steps_per_epoch)
+    """The optimizer that `spec` describes.
+
+    Args:
+      freezing: whether some parameters may have to stay fixed.
+      until: the last step at which the network may grow; None where nothing says it.
+    """
+    schedule = make_schedule(spec.schedule, spec.learning_rate, total_steps, steps_per_epoch, until)
+    waits = spec.schedule.kind == "wsd"
     finish = [
         optax.add_decayed_weights(spec.weight_decay, mask=decayed),
-        optax.scale_by_learning_rate(schedule),
+        scale_by_rate(schedule) if waits else optax.scale_by_learning_rate(schedule),
         *([hold_trust(spec.damping)] if isinstance(spec, NaturalGradientSpec) else []),
         *([hold_frozen()] if freezing else []),
     ]
     transform = optax.chain(*_direction(spec), *finish)
     if not isinstance(spec, NaturalGradientSpec):
-        return Optimizer(transform, schedule, None, objective.metric)
+        return Optimizer(transform, schedule, None, objective.metric, waits=waits)
     solver: CgSettings | RowsSettings | TrackSettings
     tracking = None
     if spec.factored:
@@ -179,6 +217,7 @@ def make_optimizer(
         kl_clip=spec.kl_clip,
         momentum=spec.momentum,
         adapts=spec.adapt_damping,
+        waits=waits,
         tracking=tracking,
         fixed_input_factor=spec.fixed_input_factor and spec.factored,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,8 @@ def resume_run(
         trainer = assemble(spec, dataset, ledger, until)
         store = store_in(directory.path, spec.checkpoints, trainer.timetable.per_epoch)
         document = _restore(directory, store, trainer, step, data_digest(dataset), heard)
+        if spec.expansion != before.expansion:  # what has ended growth may not hold any longer
+            trainer.memory = replace(trainer.memory, rest=0, ended=None)
         _require_something_to_do(trainer, changed=spec != before)
         forget_after(directory.path, trainer.step)
         directory.cut(document.get("metrics_bytes", 0), document.get("history_bytes", 0))

@@ -290,6 +290,7 @@ def _finish(
         "hidden": list(architecture.widths),
         "parameters": architecture.parameters,
         "events": trainer.memory.accepted,
+        "growth_ended": trainer.memory.ended,
         "steps": trainer.step,
         "epochs": trainer.step / trainer.timetable.per_epoch,
         **ledger.told(),

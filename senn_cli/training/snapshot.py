@@ -35,6 +35,8 @@ class GrowthMemory:
       pending: whether a round is due at the present step that has not been carried out.
       idle: rounds in a row that have added nothing.
       kept: what the policy's rounds keep for later ones.
+      rest: the step before which no round is due.
+      ended: the step at which growth has ended for good; None where it has not.
     """
 
     last_layer_step: int | None = None
@@ -42,6 +44,8 @@ class GrowthMemory:
     pending: bool = False
     idle: int = 0
     kept: Kept = ()
+    rest: int = 0
+    ended: int | None = None
 
     def layer_allowed(self, step: int, every: int) -> bool:
         """Whether the cooldown since the last inserted layer has passed."""

@@ -18,6 +18,9 @@ class Timetable:
       evaluate: steps between evaluations.
       grow: steps between growth rounds, which happen from `grow_start` to `grow_until`; None where
         nothing grows.
+      thin_to: steps between two rounds at most, where those that add nothing become rarer; None
+        where they do not.
+      after_end: whether rounds go on when growth has ended, to take units out.
       layer_every: least steps between two inserted layers.
       save: steps between checkpoints, None where the clock decides.
       until: the step to stop at before the end, None for none.
@@ -33,6 +36,8 @@ class Timetable:
     grow_start: int
     grow_until: int | None
     layer_every: int
+    thin_to: int | None = None
+    after_end: bool = False
     save: int | None = None
     until: int | None = None
     track: int | None = None
@@ -67,6 +72,28 @@ class Timetable:
             and (self.grow_until is None or step <= self.grow_until)
             and step != self.total
         )
+
+    def due(self, step: int, rest: int, ended: int | None) -> bool:
+        """Whether one is due that no rest before step `rest` and no end of growth prevents."""
+        return self.grows(step) and step >= rest and (ended is None or self.after_end)
+
+    def next_round(self, step: int, rest: int, ended: int | None) -> int | None:
+        """The step of the next growth round after `step`; None where none will come."""
+        if self.grow is None:
+            return None
+        first = max(step + 1, rest, self.grow_start)
+        found = -(-first // self.grow) * self.grow
+        over = self.total is not None and found >= self.total
+        return found if self.due(found, rest, ended) and not over else None
+
+    def rest(self, idle: int) -> int:
+        """Steps to the next round, after `idle` ones in a row that have added nothing.
+
+        Rounds come at multiples of `grow`; every idle one doubles the way to the next.
+        """
+        every = self.grow or 1
+        most = 1 if self.thin_to is None else max(1, self.thin_to // every)
+        return int(every * min(2 ** min(idle, 62), most))
 
 
 class Rate:

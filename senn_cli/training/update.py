@@ -103,7 +103,7 @@ def take_one(
             direction = jax.tree.map(lambda v, d: share * v + d, only_trained(before), direction)
         with jax.default_matmul_precision(optimizer.precision):
             form, stretch = _form(shape, optimizer, batch, line, state, gradient, direction)
-        rate = jnp.asarray(optimizer.schedule(state.step))
+        rate = optimizer.rate(state.step, state.optimizer)
         scale = region.SHRINK ** trust.row.astype(form.dtype)
         if optimizer.kl_clip is not None:
             scale = scale * kl_scale(form, rate, optimizer.kl_clip)

@@ -132,8 +132,14 @@ def test_dry_run_at_full_capacity(place: Path) -> None:
     assert "Full capacity: 8-24 hidden neurons" in result.stdout  # for 3 and 17
     assert "room for the 20 of expansion.max_hidden" in result.stdout
     assert "samples of a growth round" in result.stdout
-    unlimited = invoke("--dry-run", "--set", "expansion.policy=senn").stdout
+    times = "{policy: senn, every: 3 steps, thin_to: 2 epochs}"
+    unlimited = invoke(
+        "--dry-run", "--set", f"expansion={times}", "--set", "optimizer.schedule=wsd"
+    ).stdout
     assert "expansion.max_hidden sets no limit" in unlimited
+    rarer = "growth: a round every 3 steps, rarer while they add nothing, up to every 2 epochs"
+    assert rarer in unlimited
+    assert "learning rate: falls when growth ends, at least in the last 30%" in unlimited
     assert "nothing grows" in invoke("--dry-run").stdout
 
 

@@ -68,11 +68,11 @@ def test_growth_ends_after_idle_rounds(view: View) -> None:
     """The loss is not even measured then."""
     assert look(replace(view, reference=lambda: 1.0, idle=2), 3).reason is None
     found = look(replace(view, reference=lambda: 1 / 0, idle=3, kept=((5, 1.0),)), 3)
-    assert found.reason == "growth has ended: 3 rounds in a row added nothing"
+    assert found.reason == "growth has ended: 3 rounds in a row added nothing" and found.ended
     assert found.kept == ((5, 1.0),)
 
 
 def test_nothing_is_asked_for_without_patience(view: View) -> None:
     """Nor in a round that goes on: it has been looked at."""
     seen = replace(view, reference=lambda: 1 / 0, kept=((5, 1.0),), idle=99)
-    assert look(seen, None) == look(replace(seen, asked=1), 3) == (None, ((5, 1.0),))
+    assert look(seen, None) == look(replace(seen, asked=1), 3) == (None, ((5, 1.0),), False)

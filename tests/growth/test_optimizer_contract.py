@@ -32,7 +32,7 @@ OPTIMIZERS = {
     "nesterov": f"{{kind: sgd, momentum: 0.9, nesterov: true, learning_rate: {RATE}}}",
     "rmsprop": f"{{kind: rmsprop, learning_rate: {RATE}}}",
     "rmsprop-momentum": f"{{kind: rmsprop, momentum: 0.9, learning_rate: {RATE}}}",
-    "lion": f"{{kind: lion, learning_rate: {RATE}}}",
+    "lion": f"{{kind: lion, learning_rate: {RATE}, schedule: wsd}}",
     "muon": f"{{kind: muon, learning_rate: {RATE}, adam_share: 1}}",
 }
 NO_STEPS = ("sgd", "natural-plain")

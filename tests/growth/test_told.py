@@ -29,6 +29,7 @@ ROUND = Round(
         Decision(RemoveUnit(0, 2, {"map_1": np.zeros((3, 1))}), "useless", change=1e-3),
     ),
     finished=False,
+    ended=True,
 )
 
 

@@ -74,6 +74,10 @@ def faults(text: str) -> list[str]:
             "expansion.until should not come before expansion.start, 3 epochs, found 2 epochs",
         ),
         (
+            BASE + "expansion: {every: 3 epochs, thin_to: 2 epochs}",
+            "expansion.thin_to should be at least expansion.every, 3 epochs, found 2 epochs",
+        ),
+        (
             BASE + "optimizer: {schedule: {kind: cosine, warmup: 30 epochs}}",
             "optimizer.schedule.warmup should not be longer than training, 20 epochs",
         ),
@@ -106,6 +110,7 @@ def test_faults_between_keys(text: str, message: str) -> None:
         BASE + "expansion: {policy: none}",
         BASE + "expansion: {width: {enabled: false, max_width: 1, polished: 9, proposals: 1}}",
         BASE + "expansion: {start: 3 epochs, until: 2 steps}",
+        BASE + "expansion: {every: 3 epochs, thin_to: 2 steps}",
         "data: digits\nnetwork: {kind: mlp, activation: tanh, hidden: []}",
         "data: {source: npz, path: x, test_path: y}\nnetwork: mlp",
     ],

@@ -233,6 +233,7 @@ expansion = (
             "stop": not_negative,
             "every": duration,
             "start": maybe,
+            "thin_to": st.none() | st.just({"steps": 10**8}) | st.just({"epochs": 1e9}),
             "samples": count,
             "score_on": st.sampled_from(["held_out", "searched"]),
             "bias_removed": st.booleans(),

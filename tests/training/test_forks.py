@@ -139,8 +139,8 @@ def test_a_fork_that_diverges_tells_no_loss(tmp_path: Path) -> None:
     assert calm.keys() == {"steps", "loss", "with", "without"}
     inner = run.advanced
 
-    def faulty(network: Any, progress: Any, stop: int) -> Any:
-        network, progress = inner(network, progress, stop)
+    def faulty(network: Any, progress: Any, stop: int, **known: Any) -> Any:
+        network, progress = inner(network, progress, stop, **known)
         grown = bool(network.architecture.hidden)
         fault = np.int32(FAULTS.index("gradient") if grown else 0)
         return network, progress._replace(fault=fault)

@@ -137,7 +137,7 @@ def test_a_round_that_adds_nothing_tells_no_growth() -> None:
     assert ("event", None) in heard.log
     ((before, after),) = heard.moments
     assert before.network is after.network
-    assert run.memory == GrowthMemory(idle=1, kept=run.memory.kept)
+    assert run.memory == GrowthMemory(idle=1, kept=run.memory.kept, ended=ROUND)
 
 
 def test_work_that_is_called_off() -> None:

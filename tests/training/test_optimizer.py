@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from senn_cli.curvature.tracked import TrackSettings
+from senn_cli.engine.ending import Ending
 from senn_cli.engine.objective import CLASSIFICATION, REGRESSION
+from senn_cli.engine.trust import changed
 from senn_cli.spec.optimizer import (
     AdamSpec,
     AdamWSpec,
@@ -74,6 +76,41 @@ def test_cosine_ends_at_zero_by_default() -> None:
 def test_wsd_stays_at_the_peak_and_falls_in_a_line(decay: float, start: int) -> None:
     found = rates({"kind": "wsd", "decay": decay, "final": 0.2}, 0.5, 40)
     np.testing.assert_allclose(found, np.interp(np.arange(41), [start, 40], [0.5, 0.1]), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("ended", "until", "start"), [(12, None, 12), (35, None, 30), (12, 8, 8), (0, None, 4)]
+)
+def test_wsd_falls_from_the_end_of_growth_to_the_end_of_the_run(
+    ended: int, until: int | None, start: int
+) -> None:
+    """At the latest from its share or the spec's own end of growth, at the earliest warmed up."""
+    spec = ScheduleSpec.model_validate({"kind": "wsd", "decay": 0.25, "warmup": {"steps": 4}})
+    schedule = make_schedule(spec, 0.5, 40, 10, until)
+    steps = np.arange(41)
+    found = np.array([float(schedule(step, ended)) for step in steps])
+    expected = np.minimum(steps / 4, 1) * np.interp(steps, [start, 40], [0.5, 0.0])
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-7)
+
+
+def test_a_step_is_told_of_the_end_of_growth_by_the_optimizers_state() -> None:
+    """SGD's step is the rate times the gradient; what tells the rate is no part of the program."""
+    wsd = {"kind": "wsd", "decay": 0.25}
+    spec = SgdSpec.model_validate({"kind": "sgd", "learning_rate": 0.5, "schedule": wsd})
+    optimizer = make_optimizer(spec, REGRESSION, 40, 10)
+    assert optimizer.waits and not make_optimizer(SPECS[-1], REGRESSION, 40, 10).waits
+    update = jax.jit(optimizer.transform.update)
+    state = jax.device_put(optimizer.transform.init(PARAMS))
+    gradient = jax.tree.map(jnp.ones_like, PARAMS)
+    for step in range(40):
+        if step == 16:
+            state = changed(state, Ending, lambda ending: ending._replace(ended=jnp.int32(16)))
+        rate = np.interp(step, [16, 40], [0.5, 0.0])
+        assert float(optimizer.rate(step, state)) == pytest.approx(rate, rel=1e-5)
+        updates, state = update(gradient, state, PARAMS)
+        for leaf in jax.tree.leaves(updates):
+            np.testing.assert_allclose(leaf, -rate, rtol=1e-5)
+    assert update._cache_size() == 1
 
 
 @pytest.mark.parametrize("kind", ["constant", "cosine", "wsd"])

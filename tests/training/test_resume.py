@@ -175,6 +175,8 @@ def test_a_round_that_is_called_off_is_done_again(
         "pending": True,
         "idle": 0,
         "kept": [],
+        "rest": 0,
+        "ended": None,
     }
     assert document(path, step)["meta"]["architecture"]["hidden"] == (
         []
@@ -280,6 +282,33 @@ def test_every_optimizer(moons: Reference, tmp_path: Path, name: str) -> None:
             resume(path, until=steps(step))
         resume(path)
     check_same(path, whole.path)
+
+
+def test_the_end_of_growth_is_part_of_a_run(moons: Reference, tmp_path: Path) -> None:
+    """The rate of `wsd` falls from it, in a resumed run as well; other limits open growth again."""
+    schedule = "optimizer={kind: sgd, learning_rate: 0.6, schedule: {kind: wsd, decay: 0.2}}"
+    overrides = [schedule, "training.epochs=2", "training.evaluate=1 steps"]
+    limit = "expansion.max_hidden=2"  # which the first layer reaches, at step 3 of 6
+
+    def rates(path: Path) -> list[float]:
+        return [row["learning_rate"] for row in rows(path / "metrics.jsonl")]
+
+    shared = {k: v for k, v in moons.executables.items() if k not in ("train", "input_spectrum")}
+    with shared_programs(shared):
+        whole, path = go(MOONS, tmp_path / "whole", *overrides, limit), tmp_path / "run"
+        assert whole.summary["growth_ended"] == 3
+        assert rates(whole.path) == pytest.approx([0.6, 0.6, 0.6, 0.4, 0.2, 0.0], abs=1e-6)
+        events = rows(whole.path / "history.jsonl")
+        assert [event["step"] for event in events] == [3] * len(events)
+        assert events[-1]["next_round"] is None
+        go(MOONS, path, *overrides, limit, until=steps(2))
+        for step in (3, 4):
+            resume(path, until=steps(step))
+        more = resume(path, "expansion.max_hidden=9", branch=tmp_path / "more")
+        assert more.summary["growth_ended"] is None
+        resume(path)
+        check_same(path, whole.path)
+    assert rates(more.path) == pytest.approx([0.6, 0.6, 0.6, 0.4, 0.6, 0.0], abs=1e-6)
 
 
 def test_moments_before_and_after_growth(warm: Reference, tmp_path: Path) -> None:

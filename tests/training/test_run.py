@@ -49,8 +49,8 @@ PLACE = {
 CANDIDATE = CHOSEN | {"kind", "passes"}  # and weights, where few inputs are read
 SUMMARY = {
     "name", "status", "policy", "seed", "test_accuracy", "test_loss", "hidden", "parameters",
-    "events", "compilations", "compiled", "cache_hits", "programs", "effort", "steps", "epochs",
-    "seconds", "run_directory",
+    "events", "growth_ended", "compilations", "compiled", "cache_hits", "programs", "effort",
+    "steps", "epochs", "seconds", "run_directory",
 }  # fmt: skip
 ROW = {
     "step", "epoch", "seconds", "train_loss", "validation_loss", "validation_accuracy", "hidden",
@@ -216,12 +216,18 @@ def test_events_have_the_documented_fields(either: Watch) -> None:
             wanted |= CHOSEN | {"predicted_gain"}
         if event["accepted"]:
             wanted |= PLACE[event["edit"]] | {"loss_before", "loss_after"}
-        assert event.keys() == wanted
+        assert event.keys() - {"next_round"} == wanted
         for candidate in event["candidates"]:
             assert candidate.keys() - {"weights", "layer"} == CANDIDATE
             assert candidate["kind"] == "depth" or isinstance(candidate["layer"], int)
         assert event["seconds"].keys() >= {"score"}
         assert all(w <= c for w, c in zip(event["hidden"], event["capacities"], strict=True))
+    # The last one of a round names the next, the last one of all that none comes.
+    last = [
+        one for one, after in pairwise([*events, {"step": None}]) if after["step"] != one["step"]
+    ]
+    assert [event for event in events if "next_round" in event] == last
+    assert [event["next_round"] for event in last] == [*(e["step"] for e in last[1:]), None]
     added = [event for event in events if event["edit"] == "add_neurons"]
     assert added
     assert all(event["predicted_gain"] == event["delta_eta"] / 2 for event in added)

@@ -125,6 +125,7 @@ def test_what_stands_beside_the_arrays(tmp_path: Path) -> None:
     assert inner["limit"] == run.trainer.limit >= 100
     assert inner["architecture"]["hidden"][0]["width"] == 3
     nothing = {"last_layer_step": None, "accepted": 0, "pending": False, "idle": 0, "kept": []}
+    nothing |= {"rest": 0, "ended": None}
     assert inner["growth"] == nothing
     assert inner["seconds"].keys() == {*run.trainer.ledger.seconds, "total"}
 

@@ -37,7 +37,7 @@ KEPT = ((2, 0.1 + 0.2), (4, 0.3))
 OPTIMIZERS = [
     "{kind: adam, schedule: {kind: cosine, warmup: 2 steps}}",
     "{kind: sgd, momentum: 0.9}",
-    "{kind: sgd}",
+    "{kind: sgd, schedule: wsd}",
     "{kind: natural_gradient, momentum: 0.5}",
     "{kind: natural_gradient, solver: cg}",
 ]
@@ -65,9 +65,8 @@ def moment(chosen: Optimizer, architecture: MlpArchitecture = ARCHITECTURE) -> M
     progress = Progress(np.int32(7), np.float32(0.1), np.float32(np.pi), np.int32(0))
     network = type(network)(architecture, jax.device_put(state), network.widths)
     best = Best("train_loss", 3, 0.1 + 0.2, 0.5, 1)
-    return Moment(
-        network, jax.device_put(progress), GrowthMemory(4, 3, pending=True, idle=2, kept=KEPT), best
-    )
+    memory = GrowthMemory(4, 3, pending=True, idle=2, kept=KEPT, rest=6, ended=4)
+    return Moment(network, jax.device_put(progress), memory, best)
 
 
 @pytest.mark.parametrize("text", OPTIMIZERS)
@@ -128,6 +127,8 @@ def test_the_document_is_json() -> None:
             "pending": True,
             "idle": 2,
             "kept": [[2, 0.1 + 0.2], [4, 0.3]],
+            "rest": 6,
+            "ended": 4,
         },
         "best": {
             "metric": "train_loss",

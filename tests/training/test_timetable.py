@@ -67,6 +67,40 @@ def test_nothing_grows_while_the_rate_of_wsd_falls(until: str, last: int) -> Non
     assert [s for s in range(1, 41) if table.grows(s)] == list(range(4, 4 * last + 1, 4))
 
 
+def rounds(table: Timetable, added: set[int], end: int = 200) -> list[int]:
+    """The rounds up to a step, of which those at `added` add something."""
+    found, idle, rest = list[int](), 0, 0
+    for step in range(1, end + 1):
+        if table.due(step, rest, None):
+            found.append(step)
+            idle = 0 if step in added else idle + 1
+            rest = step + table.rest(idle)
+    return found
+
+
+def test_rounds_that_add_nothing_become_rarer() -> None:
+    """Twice the way after each, up to `thin_to`; as at first after one that adds something."""
+    table = replace(TABLE, total=None, grow=5, grow_start=0, grow_until=None, thin_to=40)
+    assert rounds(table, {5, 10}) == [5, 10, 15, 25, 45, 85, 125, 165]
+    assert rounds(table, {5, 45}) == [5, 10, 20, 40, 80, 120, 160, 200]
+    assert rounds(table, {5, 40}) == [5, 10, 20, 40, 45, 55, 75, 115, 155, 195]
+    # No multiple: not beyond it. Shorter than `grow`, or none: always the same.
+    assert rounds(replace(table, thin_to=14), set(), 60) == [5, 15, 25, 35, 45, 55]
+    for every in (3, None):
+        assert rounds(replace(table, thin_to=every), set(), 30) == [5, 10, 15, 20, 25, 30]
+
+
+def test_the_next_round() -> None:
+    """The first that is due, none where growth or the run has ended before."""
+    assert [TABLE.next_round(s, 0, None) for s in (0, 30, 44, 60, 75)] == [30, 45, 45, 75, None]
+    assert TABLE.next_round(30, 61, None) == 75
+    assert TABLE.next_round(30, 76, None) is None
+    assert TABLE.next_round(30, 0, 30) is None
+    assert replace(TABLE, after_end=True).next_round(30, 0, 30) == 45  # to take units out
+    assert replace(TABLE, grow_until=None, total=80).next_round(75, 0, None) is None
+    assert replace(TABLE, grow=None).next_round(0, 0, None) is None
+
+
 def test_the_last_look_before_a_step() -> None:
     table = replace(TABLE, track=20)  # and before every round: 30, 45, 60, 75
     assert [table.looked(s) for s in (1, 20, 21, 30, 31, 40, 46, 80)] == [

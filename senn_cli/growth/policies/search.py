@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from senn_cli.growth import looks
 from senn_cli.growth.compiled import Compiled
+from senn_cli.growth.edits import RemoveUnit
 from senn_cli.growth.fields import Fields
 from senn_cli.growth.policies.field_round import FieldRound, chained
 from senn_cli.growth.policies.search_round import SearchRound
@@ -33,8 +34,16 @@ class SearchGrowth(Policy):
 
     def decide(self, view: View) -> Round:
         """One round, or its part up to an inserted layer or a full capacity."""
-        seen = looks.look(view, self.settings.patience)
-        return replace(self._round(view, seen.reason), kept=seen.kept)
+        s = self.settings
+        seen = looks.look(view, s.patience)
+        found = replace(self._round(view, seen.reason), kept=seen.kept, ended=seen.ended)
+        added = view.asked > 0 or any(
+            d.edit is not None and not isinstance(d.edit, RemoveUnit) for d in found.decisions
+        )
+        if seen.ended or added or s.patience is None or view.idle + 1 < s.patience:
+            return found
+        last = Decision(None, looks.idle(s.patience), threshold=s.threshold, stop=s.stop)
+        return replace(found, decisions=(*found.decisions, last), ended=True)
 
     def _round(self, view: View, reason: str | None) -> Round:
         """The round, if there is no `reason` against it."""
