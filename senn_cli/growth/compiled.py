@@ -21,6 +21,7 @@ from senn_cli.engine.programs import Ledger, Program
 from senn_cli.growth import objective
 from senn_cli.growth.objective import Neurons
 from senn_cli.growth.reader import Shares
+from senn_cli.growth.realise import Realised, realise
 from senn_cli.growth.score import Gains
 from senn_cli.growth.search import search_layers, search_neurons
 from senn_cli.growth.settings import DepthSearch, WidthSearch
@@ -65,7 +66,8 @@ class Compiled:
     `search_depth(key, v, residual, active, settings) -> Neurons`;
     `score_width(target, u, neurons, activation) -> Gains`;
     `score_depth(target, v, layers, active) -> Gains`;
-    `append(a, u, neuron, column, activation) -> (a with the neuron's activations, E[a a^T])`.
+    `append(a, u, neuron, column, activation) -> (a with the neuron's activations, E[a a^T])`;
+    `realise(shape, at, params, widths, data, rows, target, g, first, count) -> Realised`.
 
     Attributes:
       shares: the damping.
@@ -108,6 +110,9 @@ class Compiled:
                 share_s=damping_s,
             )
 
+        def realised(*args: Any) -> Realised:
+            return realise(objective, *args)
+
         self.shares = Shares(damping_a, damping_s)
         self.observe = Program("observe", look, ledger, static=(0,), rows=(0, 1, 2, 3))
         self.target = Program("target", target, ledger)
@@ -116,6 +121,7 @@ class Compiled:
         self.score_width = Program("score_width", _score_width, ledger, static=(3,))
         self.score_depth = Program("score_depth", _score_depth, ledger)
         self.append = Program("append", _append, ledger, static=(4,), rows=(0,))
+        self.realise = Program("realise", realised, ledger, static=(0, 1))
 
 
 def _search_width(

@@ -141,6 +141,7 @@ class Settings(Limits):
       patience: rounds without progress after which growth has ended; None for any number.
       weights: `score` for the proposals' own weights, `random` for draws from the initial
         distribution at the same times and sites (the control).
+      realise: whether new units gain at once, where the function need not be kept.
       width, depth: how units and layers are searched for.
       activate, leave: probabilities a step that a standing proposal comes into use, and that a unit
         leaves; `redraw` that of new weights in an epoch.
@@ -154,6 +155,7 @@ class Settings(Limits):
     samples: int = 8192
     held_out: bool = True
     bias_removed: bool = True
+    realise: bool = False
     width: WidthSearch = WidthSearch("closed_form", 256, 16, 10, 24, 0.1, 10.0)
     initial_coefficients: bool = False
     depth: DepthSearch = DepthSearch("closed_form", 16, 4, 60, 0.1, 10.0, 0.01)
@@ -208,6 +210,7 @@ def settings_of(spec: Spec) -> Settings:
             samples=growth.samples,
             bias_removed=growth.bias_removed,
             held_out=growth.score_on == "held_out",
+            realise=growth.realise,
             width=_width(growth.width),
             initial_coefficients=growth.width.coefficients == "initial",
             depth=_depth(growth.depth),

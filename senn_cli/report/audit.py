@@ -75,8 +75,8 @@ class Own:
 
 
 @dataclass(frozen=True)
-class Prunings:
-    """The prunings of a run, of which the change of the loss is predicted and measured at once.
+class AtOnce:
+    """Prunings of a run, or additions, whose change of the loss is predicted and measured at once.
 
     Attributes:
       count: those of which both are known.
@@ -104,6 +104,7 @@ class Audit:
         before gained; a score that deserves trust tells more than that.
       unmeasured: rounds that accepted something, but did not measure the loss.
       prunings: what was predicted of them, and what they did; None without any.
+      additions: likewise of those that change the function.
       own: what the edits gained by themselves; None where no fork tells it.
     """
 
@@ -113,7 +114,8 @@ class Audit:
     ratio: float | None
     control: float | None
     unmeasured: int = 0
-    prunings: Prunings | None = None
+    prunings: AtOnce | None = None
+    additions: AtOnce | None = None
     own: Own | None = None
 
 
@@ -162,7 +164,8 @@ def audit(record: Record) -> Audit:
         ratio=_median(ratios),
         control=correlation(ranks([b for b, _ in both]), ranks([r for _, r in both])),
         unmeasured=unmeasured,
-        prunings=_prunings(record),
+        prunings=_at_once(record, prunings=True),
+        additions=_at_once(record, prunings=False),
         own=_own(found),
     )
 
@@ -222,12 +225,13 @@ def _own(rounds: Sequence[AuditedRound]) -> Own | None:
     )
 
 
-def _prunings(record: Record) -> Prunings | None:
-    told = [(e.get("predicted_change"), e.get("realised_change")) for e in record.accepted]
+def _at_once(record: Record, *, prunings: bool) -> AtOnce | None:
+    events = [e for e in record.accepted if (e.get("edit") == "prune_neurons") == prunings]
+    told = [(e.get("predicted_change"), e.get("realised_change")) for e in events]
     known = [(float(p), float(r)) for p, r in told if p is not None and r is not None]
     if not known:
         return None
-    return Prunings(
+    return AtOnce(
         count=len(known),
         predicted=math.fsum(p for p, _ in known),
         realised=math.fsum(r for _, r in known),

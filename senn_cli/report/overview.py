@@ -248,8 +248,8 @@ def history_document(record: Record, *, rejected: bool = False) -> dict[str, Any
     """What `senn inspect history --json` prints.
 
     Keys: `format`, `path`, `name`, `status`; `history`, a list of `Entry.to_json`; and `audit`
-    with `rounds` (the attributes of `AuditedRound`), `prunings` (those of `Prunings`, or null) and
-    the other attributes of `Audit`.
+    with `rounds` (the attributes of `AuditedRound`), `prunings` and `additions` (those of
+    `AtOnce`, or null) and the other attributes of `Audit`.
     """
     audited = audit(record)
     return _heading(record) | {
@@ -292,7 +292,7 @@ def _heading(record: Record) -> dict[str, Any]:
 
 def _audit(audited: Audit) -> dict[str, Any]:
     # Not `asdict`, which copies deeply and takes its time over thousands of rounds.
-    prunings = None if audited.prunings is None else dict(vars(audited.prunings))
-    rounds = [dict(vars(found)) for found in audited.rounds]
-    own = None if audited.own is None else dict(vars(audited.own))
-    return dict(vars(audited)) | {"rounds": rounds, "prunings": prunings, "own": own}
+    parts = ("prunings", "additions", "own")
+    found = {name: getattr(audited, name) for name in parts}
+    plain = {name: None if part is None else dict(vars(part)) for name, part in found.items()}
+    return dict(vars(audited)) | {"rounds": [dict(vars(r)) for r in audited.rounds]} | plain

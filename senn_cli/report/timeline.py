@@ -64,6 +64,8 @@ class Entry:
       reason: in words.
       event: the line of the history, the last one for several.
       unit: what `neurons` counts: neurons or channels.
+      losses: of the deciding sample before and after an addition that changes the function at once;
+        None of others.
       own: what the round's edits gained by themselves, on its last edit alone; None without forks.
       starved: the gradients of the new units by those of incumbents; inactive: the share of the new
         units that do nothing; both at the end of the fork, None without.
@@ -84,6 +86,7 @@ class Entry:
     reason: str
     event: dict[str, Any]
     unit: str = "neuron"
+    losses: tuple[float, float] | None = None
     own: float | None = None
     starved: float | None = None
     inactive: float | None = None
@@ -130,13 +133,14 @@ def entry_of(event: dict[str, Any]) -> Entry:
         capacity=event.get("capacity"),
         ratios=() if ratio is None else (float(ratio),),
         threshold=event.get("threshold"),
-        predicted=_negative(event.get("predicted_change"), event.get("predicted_gain")),
-        realised=_negative(event.get("realised_change"), None),
+        predicted=event.get("predicted_gain", _negative(event.get("predicted_change"))),
+        realised=None if _predicts(event) else _negative(event.get("realised_change")),
         until=None,
         hidden=tuple(event.get("hidden") or ()),
         parameters=event.get("parameters"),
         reason=str(event.get("reason") or ""),
         event=event,
+        losses=_losses(event),
         starved=_newborn(event, "gradient_ratio"),
         inactive=_newborn(event, "inactive"),
     )
@@ -157,6 +161,7 @@ def merged(entries: Iterable[Entry]) -> tuple[Entry, ...]:
                 ratios=before.ratios + entry.ratios,
                 predicted=sum(gains) if gains else None,
                 realised=sum(came) if came else None,
+                losses=_joined(before.losses, entry.losses),
                 starved=_pooled(before, before.starved, entry, entry.starved),
                 inactive=_pooled(before, before.inactive, entry, entry.inactive),
             )
@@ -175,9 +180,24 @@ def _key(entry: Entry) -> tuple[object, ...]:
     return entry.step, entry.edit, entry.site
 
 
-def _negative(change: float | None, otherwise: float | None) -> float | None:
+def _negative(change: float | None) -> float | None:
     """The gain that a change of the loss is."""
-    return otherwise if change is None else -change
+    return None if change is None else -change
+
+
+def _losses(event: dict[str, Any]) -> tuple[float, float] | None:
+    """The losses of the deciding sample around an addition that changes the function."""
+    before, change = event.get("train_loss"), event.get("predicted_change")
+    if event.get("keeps_function", True) or before is None or change is None:
+        return None
+    return float(before), float(before) + float(change)
+
+
+def _joined(
+    first: tuple[float, float] | None, second: tuple[float, float] | None
+) -> tuple[float, float] | None:
+    """The losses around two additions, one after the other."""
+    return None if first is None or second is None else (first[0], second[1])
 
 
 def _newborn(event: dict[str, Any], name: str) -> float | None:

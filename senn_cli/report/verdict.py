@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from senn_cli.report.audit import UNMEASURED, Audit, Own, Prunings
+from senn_cli.report.audit import UNMEASURED, AtOnce, Audit, Own
 from senn_cli.words import plural
 
 _FEW = 30  # rounds; with more, what chance makes of a correlation is small
@@ -18,11 +18,12 @@ _FEW = 30  # rounds; with more, what chance makes of a correlation is small
 def audit_words(audit: Audit) -> list[str]:
     """The audit in sentences, for the terminal as for the page."""
     gained = [each.realised for each in audit.rounds if each.realised is not None]
-    pruned = [] if audit.prunings is None else [pruning_words(audit.prunings)]
+    kinds = (("pruning", audit.prunings), ("addition", audit.additions))
+    at_once = [at_once_words(what, found) for what, found in kinds if found is not None]
     count = len(gained)
     if not count:
         why = [UNMEASURED] if audit.unmeasured else []
-        return ["No growth round has had its loss measured again.", *why, *pruned]
+        return ["No growth round has had its loss measured again.", *why, *at_once]
     told = [
         f"The loss fell after {sum(gain > 0 for gain in gained):,} of "
         f"{plural(count, 'growth round')}."
@@ -50,7 +51,7 @@ def audit_words(audit: Audit) -> list[str]:
             )
     if audit.ratio is not None:
         told.append(f"The median round gained {audit.ratio:.2g} times what was predicted.")
-    return told + ([] if audit.own is None else own_words(audit.own)) + pruned
+    return told + ([] if audit.own is None else own_words(audit.own)) + at_once
 
 
 def own_words(own: Own) -> list[str]:
@@ -88,10 +89,10 @@ def chance(count: int) -> float:
     return min(1.0, 1.96 / math.sqrt(count - 1))
 
 
-def pruning_words(found: Prunings) -> str:
-    """What the prunings did to the loss, in a sentence."""
+def at_once_words(what: str, found: AtOnce) -> str:
+    """What prunings or additions did to the loss, in a sentence."""
     return (
-        f"{plural(found.count, 'pruning')}: the loss was predicted to change by "
+        f"{plural(found.count, what)}: the loss was predicted to change by "
         f"{found.predicted:+.3g} in all, and changed by {found.realised:+.3g} at once; "
         f"{found.agreeing:,} of {found.count:,} in the predicted direction."
     )

@@ -35,7 +35,7 @@ from senn_cli.spec.growth import (
     WidthSpec,
 )
 from senn_cli.spec.suggest import closest
-from senn_cli.spec.under import under
+from senn_cli.spec.under import Under, under
 
 POLICIES = MappingProxyType(
     {
@@ -154,6 +154,12 @@ class SearchSpec(_Scored):
         default=True, description="Remove the upward bias of a score from a small sample."
     )
     score_damping: Positive = Field(default=1e-3, description="Damping of the curvature in scores.")
+    realise: Annotated[bool, Under(("network.kind", ("mlp",)))] = Field(
+        default=False,
+        description="Whether new neurons gain at once: their output weights are those of the "
+        "natural-gradient step that the score predicts, at the size that lowers the loss of the "
+        "deciding sample most, which changes the function; else they are 0, which keeps it.",
+    )
     width: Annotated[WidthSearchSpec, ON_OFF] = Field(
         default=WidthSearchSpec(), description="Adding neurons; `false` switches it off."
     )

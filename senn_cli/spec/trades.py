@@ -276,6 +276,12 @@ _EXPANSION = {
     ),
     "bias_removed": Note("Off: small samples overstate scores, and more is added."),
     "score_damping": Note("Larger: lower, steadier scores.", "share of the mean eigenvalue"),
+    "realise": Note(
+        "On: a neuron's gain comes at once and is told with both losses, and the function jumps; "
+        "off: the function stays, and training gains it.",
+        "",
+        "ingredient 1",
+    ),
     "width": Note("Off: layers keep their widths.", "", "ingredient 1"),
     "width.per_round": Note("Larger: faster growth by one look's evidence.", "units"),
     "width.max_width": Note("A limit of memory and time.", "units"),

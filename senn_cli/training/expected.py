@@ -42,7 +42,8 @@ def _search(spec: Spec, start: Architecture) -> int:
     count = 1 + len(start.maps)  # a look at the data, and a target for every map
     growth = spec.growth
     if growth is not None and growth.width.enabled:
-        count += 3 * len(start.hidden)  # search, score, append
+        of_a_layer = 3 + (isinstance(growth, SearchSpec) and growth.realise)
+        count += of_a_layer * len(start.hidden)  # search, score, append
     if growth is not None and growth.depth.enabled:
         count += 3 * len(start.maps)  # search and score, again where less room is left
     return count

@@ -204,7 +204,7 @@ class Grower:
         if decision.candidates:
             chosen = decision.candidates[0].to_json()
             event |= {k: v for k, v in chosen.items() if k not in _ITS_OWN}
-            if decision.change is None:
+            if not isinstance(edit, RemoveUnit):
                 event["predicted_gain"] = decision.candidates[0].delta_eta / 2
         return event | {
             "threshold": decision.threshold,

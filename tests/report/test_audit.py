@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from senn_cli.report.audit import AuditedRound, audit, correlation, ranks
+from senn_cli.report.audit import AtOnce, AuditedRound, audit, correlation, ranks
+from senn_cli.report.timeline import merged, timeline
+from senn_cli.report.verdict import audit_words
 from tests.handmade import added, event, inserted, record, row
 
 
@@ -153,3 +155,28 @@ def test_what_edits_gained_by_themselves_by_hand() -> None:
 
 def test_without_forks_nothing_is_said_of_own_effects() -> None:
     assert audit(record(history=[added(10, [3], 0, 0.5, train_loss=1.0)])).own is None
+
+
+def test_additions_that_change_the_function_are_told_apart_from_prunings() -> None:
+    declared = {"keeps_function": False, "train_loss": 0.75}
+    made = record(
+        history=[
+            added(20, [3], 0, 0.25, **declared, predicted_change=-0.125, realised_change=-0.0625),
+            added(20, [4], 0, 0.25, predicted_change=0.125, realised_change=-0.25)
+            | {"keeps_function": False, "train_loss": 0.625},
+            event(30, [3], "prune_neurons", layer=0, neuron=1, train_loss=0.25,
+                  predicted_change=0.5, realised_change=0.25),
+        ],
+    )  # fmt: skip
+    found = audit(made)
+    assert found.additions == AtOnce(2, 0.0, -0.3125, 1)
+    assert found.prunings == AtOnce(1, 0.5, 0.25, 1)
+    told = audit_words(found)
+    assert any(text.startswith("2 additions: the loss was predicted to change") for text in told)
+    first, second, pruned = timeline(made, found)
+    assert (first.losses, second.losses, pruned.losses) == ((0.75, 0.625), (0.625, 0.75), None)
+    # The round gains until the next measurement, and of a pruning what it gained at once.
+    assert (first.predicted, first.realised, second.realised) == (0.25, None, 0.5)
+    assert (pruned.predicted, pruned.realised) == (-0.5, -0.25)
+    (both, _) = merged([first, second, pruned])
+    assert (both.losses, both.predicted) == ((0.75, 0.75), 0.5)

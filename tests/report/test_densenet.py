@@ -9,7 +9,7 @@ import pytest
 
 from senn_cli.cli.inspection import decisions, sections
 from senn_cli.cli.inspection.screen import Screen
-from senn_cli.report.audit import UNMEASURED, Prunings, audit
+from senn_cli.report.audit import UNMEASURED, AtOnce, audit
 from senn_cli.report.numbering import last_numbers
 from senn_cli.report.overview import document, shape
 from senn_cli.report.page.decisions import decisions as log
@@ -20,7 +20,7 @@ from senn_cli.report.page.scores import scores, words
 from senn_cli.report.page.seconds import seconds
 from senn_cli.report.record import Record, read_record
 from senn_cli.report.tracks import tracks
-from senn_cli.report.verdict import pruning_words
+from senn_cli.report.verdict import at_once_words
 from tests.handmade import dense_run, event
 
 SCREEN = Screen(1000, "utf-8")
@@ -74,8 +74,8 @@ def test_scores_of_candidates_and_costs_of_prunings(grown: Record) -> None:
 def test_prunings_are_told_with_what_they_did(grown: Record) -> None:
     found = audit(grown)
     assert found.rounds == () and found.unmeasured == 2
-    assert found.prunings == Prunings(2, pytest.approx(0.001), pytest.approx(0.0035), 1)
-    assert pruning_words(found.prunings) == (
+    assert found.prunings == AtOnce(2, pytest.approx(0.001), pytest.approx(0.0035), 1)
+    assert at_once_words("pruning", found.prunings) == (
         "2 prunings: the loss was predicted to change by +0.001 in all, and changed by +0.0035 at "
         "once; 1 of 2 in the predicted direction."
     )

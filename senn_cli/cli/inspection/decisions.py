@@ -36,7 +36,7 @@ def history(
         Column(heading, [_ratio(entry, tau, glyphs.gap) for entry in entries], True, 2),
         Column("predicted", [_gain(entry.predicted) for entry in entries], True, 3),
         Column("realised", [_gain(entry.realised) for entry in entries], True, 4),
-        *_audited(entries),
+        *_told_if_any(entries),
         Column("hidden", [_widths(entry.hidden, glyphs.gap) for entry in entries], False, 6),
         Column("parameters", [_count(entry.parameters) for entry in entries], True, 5),
     ]
@@ -45,9 +45,10 @@ def history(
     return lay_out(columns, screen, styles, notes)
 
 
-def _audited(entries: Sequence[Entry]) -> list[Column]:
-    """What forks tell, where a run has them."""
+def _told_if_any(entries: Sequence[Entry]) -> list[Column]:
+    """What changes of the function and forks tell, where a run has them."""
     columns = [
+        Column("at once", [_losses(entry.losses) for entry in entries], True, 3),
         Column("own", [_gain(entry.own) for entry in entries], True, 4),
         Column("newborn", [_gain(entry.starved) for entry in entries], True, 4),
         Column("inactive", [_gain(entry.inactive) for entry in entries], True, 6),
@@ -65,6 +66,11 @@ def legend(record: Record, screen: Screen) -> list[Line]:
         text += (
             " Realised: loss gained from this round to the next measurement, on the round's last "
             "edit."
+        )
+    if any(event.get("keeps_function") is False for event in record.accepted):
+        text += (
+            " At once: the loss of the deciding sample before and after an addition that changes "
+            "the function."
         )
     if any(event.get("fork") for event in record.accepted):
         text += (
@@ -147,6 +153,10 @@ def _ratio(entry: Entry, tau: float | None, gap: str) -> str:
 
 def _gain(value: float | None) -> str:
     return "" if value is None else f"{value:.3g}"
+
+
+def _losses(values: tuple[float, float] | None) -> str:
+    return "" if values is None else " to ".join(map(_gain, values))
 
 
 def _count(value: int | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import jax
 import numpy as np
@@ -21,10 +21,11 @@ from senn_cli.growth.policies.grown import Grown, sample_rows
 from senn_cli.growth.policy import Candidate, Decision, Round, Site, View, sites
 from senn_cli.growth.pricing import Price, determined
 from senn_cli.growth.reader import Reader, make_reader
+from senn_cli.growth.realise import declared
 from senn_cli.growth.removal import Bar, prunings
 from senn_cli.growth.settings import Settings
 from senn_cli.growth.target import Target
-from senn_cli.nets.features import Map, writer
+from senn_cli.nets.features import Map, hidden_feature, writer
 from senn_cli.nets.leaves import joined
 from senn_cli.randomness import key_data
 
@@ -49,6 +50,7 @@ class SearchRound:
         self.maps = {m.name: index for index, m in enumerate(view.architecture.maps)}
         self.grown = Grown(settings, view)
         found = sample_rows(view, settings.samples, held_out=settings.held_out)
+        self.rows = found[1]
         self.searched, self.scored = (self._look(rows) for rows in found)
         self.loss = float(self.scored.sample.loss)
         # What is really added, for its moments; another sample only where that differs.
@@ -56,6 +58,7 @@ class SearchRound:
         self.placed = self.scored if proposed else Observed(self.compiled, self.scored.sample)
         self.searches = 0
         self.pools: dict[Site, _Pool] = {}
+        self.at: int | None = None  # of the last addition
         self.determined: dict[Site, float] = {}
 
     def _look(self, rows: np.ndarray) -> Observed:
@@ -68,7 +71,31 @@ class SearchRound:
         return observed.target(self.maps[m.name], *self.grown.size(m))
 
     def run(self) -> Round:
-        """The decisions up to a rejection, an inserted layer or a full capacity."""
+        """The decisions up to a rejection, an inserted layer or a full capacity.
+
+        Where units are to gain at once they are up to an addition elsewhere, too, as that is scored
+        anew by the network that has them.
+        """
+        found, added = self._additions(), self.grown.widths
+        for layer, width in enumerate(self.view.architecture.widths):
+            if self.settings.realise and added[layer] > width:
+                return replace(found, decisions=self._realised(found, layer, width))
+        return found
+
+    def _realised(self, found: Round, layer: int, width: int) -> tuple[Decision, ...]:
+        """The decisions with output weights for the units that have come to `layer`."""
+        view, count = self.view, self.grown.widths[layer] - width
+        feature = hidden_feature(view.architecture, layer)
+        (m,) = Site.of(feature).targets(view.architecture)
+        target = self.placed.target(self.maps[m.name], *self.grown.size(m))
+        args = (view.architecture.shape(), m.name, view.params, view.widths)
+        g, first = self.placed.sample.g[self.maps[m.name]], 1 + width
+        sample = handed(view.data, self.rows)
+        told = self.compiled.realise(*args, *sample, target, g, np.int32(first), np.int32(count))
+        return tuple(declared(list(found.decisions), m.name, jax.device_get(told), first))
+
+    def _additions(self) -> Round:
+        """The decisions, all output weights at zero."""
         decisions: list[Decision] = []
         while True:
             allowed = self.grown.sites()
@@ -82,6 +109,10 @@ class SearchRound:
                 best = ranked[0] if ranked else None
                 reason = judgement.why_not(best, self.settings, poor=bool(allowed))
                 return self.end(*decisions, self._decision(None, reason, tuple(ranked)))
+            here = (chosen.site.kind, chosen.site.index) == ("width", self.at)
+            if self.settings.realise and decisions and not here:
+                return Round(tuple(decisions), finished=False)
+            self.at = chosen.site.index
             ordered = (chosen, *(c for c in ranked if c is not chosen))
             bound = self.pools[chosen.site].bound
             edit = self._accept(chosen.site)
@@ -100,6 +131,8 @@ class SearchRound:
         s, architecture = self.settings, self.view.architecture
         if s.prune is None:
             return Round(decisions)
+        if s.realise and decisions[0].edit is not None:  # of the network that has these units
+            return Round(decisions[:-1], finished=False)
         bar = Bar(s.threshold, s.stop, s.noise, s.bias_removed)
         found = sites(architecture, width=True, depth=False)
         places = [(site, self.grown.map(site)) for site in found]

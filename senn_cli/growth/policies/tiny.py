@@ -22,14 +22,12 @@ from senn_cli.growth.gates import Behind, Units
 from senn_cli.growth.policies.given import Places, Widening
 from senn_cli.growth.policies.grown import sample_rows
 from senn_cli.growth.policy import Decision, View
+from senn_cli.growth.realise import SIZES, best_size
 from senn_cli.growth.sight import Sights, identities, parted
 from senn_cli.nets.features import Architecture, hidden_feature
 from senn_cli.nets.registry import Parameters, used
 from senn_cli.spec.activation import SLOPES
 from senn_cli.words import plural
-
-SIZES = np.concatenate([[0.0], 2.0 ** np.arange(-10, 9)]).astype(np.float32)
-"""Sizes of the units' product of weights that the line search tries."""
 
 
 class Tiny(Widening):
@@ -93,8 +91,8 @@ class Tiny(Widening):
             *handed(view.data, second),
             units,
         )
-        tried = np.nan_to_num(np.asarray(losses, np.float64), nan=np.inf, posinf=np.inf)
-        size = float(SIZES[(number := int(np.argmin(tried)))])
+        tried = np.asarray(losses, np.float64)
+        size = float(SIZES[(number := int(best_size(losses)))])  # of both units' weights together
         if size == 0:
             reason = f"no size of {plural(k, 'neuron')} of {feature.site} lowers the loss"
             return Decision(None, reason, loss=float(tried[0]))
