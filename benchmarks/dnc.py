@@ -5,7 +5,7 @@
 Ash's problems (1989): the parity of 2 to 6 bits, symmetry, the sum of two numbers of 2 bits and the
 8-3-8 encoder, all of whose examples are learnt: there are no others. From one hidden tanh unit,
 whole tables a step, Adam; a unit comes wherever the loss has fallen by less than 5% of what it was
-at the last addition in 500 steps, and none beyond three more than the smallest known hidden layer.
+at the last addition in 1,000 steps, and none beyond three more than the smallest known hidden layer.
 A table is solved where every output of every row is right. Prints a row a problem.
 """
 
@@ -76,7 +76,7 @@ def spec_of(name: str, seed: int, table: Path) -> dict[str, Any]:
     expansion = {
         "policy": "dynamic_node_creation",
         "every": {"steps": 50},
-        "window": {"steps": 500},
+        "window": {"steps": 1000},
         "flat": 0.05,
         "scale": 0.5,
         "mean_error": 0.01,
@@ -95,7 +95,7 @@ def spec_of(name: str, seed: int, table: Path) -> dict[str, Any]:
         },
         "optimizer": {"kind": "adam", "learning_rate": 1e-2, "schedule": "constant"},
         "expansion": expansion,
-        "training": {"steps": 20000, "batch_size": len(x), "evaluate": {"steps": 5000}},
+        "training": {"steps": 60000, "batch_size": len(x), "evaluate": {"steps": 15000}},
         "checkpoints": False,
     }
 
