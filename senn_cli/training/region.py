@@ -23,6 +23,11 @@ JUDGED = 5
 MEASURED = 10
 """Steps from one exact d^T F d to the next, where it takes a pass through the network."""
 
+EARLY = 50
+"""Steps at the start that all measure it. Below a head at zero no map has curvature before it moves,
+and what the first looks say is far from what the next steps meet: a carried network lost by them
+what it had learnt."""
+
 OMEGA = 19 / 20
 """What the damping is multiplied by for every step that the model foretold well."""
 
@@ -93,6 +98,11 @@ def velocity_of(state: Any) -> Any:
 def due(step: jax.Array, every: int) -> jax.Array:
     """Whether step number `step` is one of every so many."""
     return step % every == every - 1
+
+
+def measures(step: jax.Array) -> jax.Array:
+    """Whether step number `step` takes the exact d^T F d of its batch."""
+    return (step < EARLY) | (step % MEASURED == 0)
 
 
 def judged(

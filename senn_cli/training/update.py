@@ -134,7 +134,7 @@ def _form(
     """d^T F d of the batch, and its ratio to what stands for it.
 
     Where steps do not see the curvature of their batch, the exact form would be another pass
-    through the network for that alone. It is taken in one step of `region.MEASURED`, in those
+    through the network for that alone. It is taken where `region.measures` says so, in steps
     between it is g^T d (with momentum, which is no multiple of F^-1 g, |d|^2) times the ratio that
     was found last.
     """
@@ -147,7 +147,7 @@ def _form(
     assert trust is not None
     params = without_buds(shape, state.params)
     stretch = jax.lax.cond(
-        state.step % region.MEASURED == 0,
+        region.measures(state.step),
         lambda: (batch.form_of(params, bare) / simple).astype(trust.stretch.dtype),
         lambda: trust.stretch,
     )

@@ -264,3 +264,31 @@ def test_capacity_is_invisible_to_the_steps() -> None:
             if array.ndim == 1:
                 index = (slice(None),)
             np.testing.assert_allclose(large[name][leaf][index], array[index], rtol=1e-4, atol=1e-6)
+
+
+def test_of_a_head_at_zero_the_first_steps_obey_the_bound() -> None:
+    """Maps below have no curvature before it moves; by what is known of them steps are far."""
+    clip, optimizer = 0.01, natural(kl_clip=0.01)
+    found = network(optimizer)
+    state, _ = with_factors(found)
+    state.params["head"] = jax.tree.map(jnp.zeros_like, state.params["head"])
+    factors = state.curvature.factors
+    stale = {
+        name: pair if name == "head" else Pair(*(s._replace(solver=100 * s.solver) for s in pair))
+        for name, pair in factors.maps.items()
+    }
+    curvature = state.curvature._replace(factors=factors._replace(maps=stale))
+    state = state._replace(curvature=curvature)
+    x, y = data()
+    for _ in range(4):
+        new, *_ = step(NET.shape(), CLASSIFICATION, optimizer, state, found.widths, x, y)
+        moved = jax.tree.map(jnp.subtract, new.params, state.params)
+        outputs, change = jax.jvp(
+            lambda params: apply(NET.shape(), params, x, used_units(NET)).outputs,
+            (state.params,),
+            (moved,),
+        )
+        p, u = np.asarray(jax.nn.softmax(outputs), float), np.asarray(change, float)
+        form = np.mean(np.sum(p * u**2, axis=1) - np.sum(p * u, axis=1) ** 2)
+        assert 0 < form <= clip * 1.001
+        state = new
