@@ -24,7 +24,7 @@ MEASURED = 10
 """Steps from one exact d^T F d to the next, where it takes a pass through the network."""
 
 EARLY = 50
-"""Steps at the start that all measure it. Below a head at zero no map has curvature before it moves,
+"""Steps at the start that all measure it. Below a head at zero maps have no curvature at first,
 and what the first looks say is far from what the next steps meet: a carried network lost by them
 what it had learnt."""
 
