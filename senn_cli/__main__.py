@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import sys
 
+from senn_cli.cache import TRACED_VARIABLE
+
 TRAINING = ("demo", "train", "resume", "transfer", "bench")
 """Verbs that a signal ends with an exit code of their own."""
 
@@ -33,6 +35,7 @@ def _prepare(trains: object) -> None:
     # that wait for each other's turn take many times as long as one; whoever has large layers and
     # cores of their own says so. XLA's products have threads of their own.
     os.environ.setdefault(THREADS, "1")
+    os.environ.setdefault(TRACED_VARIABLE, "1")
     from senn_cli.training.interruption import end_at_signals
 
     if trains:

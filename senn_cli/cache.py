@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from platformdirs import user_cache_path
-
 ENVIRONMENT_VARIABLE = "SENN_CACHE_DIR"
+
+TRACED_VARIABLE = "SENN_TRACED"
+"""1 where programs are kept between processes as they were traced."""
 
 
 def cache_root() -> Path:
@@ -19,12 +20,23 @@ def cache_root() -> Path:
     chosen = os.environ.get(ENVIRONMENT_VARIABLE, "")
     if chosen:
         return Path(chosen).expanduser().absolute()
+    from platformdirs import user_cache_path  # what needs a variable's name alone starts at once
+
     return user_cache_path("senn", appauthor=False)
 
 
 def compilation_cache() -> Path:
     """Where compiled programs are kept."""
     return cache_root() / "jax"
+
+
+def traced_cache() -> Path | None:
+    """Where programs are kept as they are before they are compiled; None where they are not.
+
+    The command `senn` switches it on: what else runs in a process of another's may have changed
+    what this package's functions do.
+    """
+    return cache_root() / "traced" if os.environ.get(TRACED_VARIABLE) == "1" else None
 
 
 def data_cache() -> Path:

@@ -166,8 +166,7 @@ def check_sums(
 def _versions() -> dict[str, str]:
     import platform
 
-    from senn_cli.runs.environment import senn_version, versions
-    from senn_cli.training.alike import code
+    from senn_cli.runs.environment import code, senn_version, versions
 
     own = {"senn": senn_version(), "code": code(), "python": platform.python_version()}
     return own | versions()

@@ -14,7 +14,7 @@ import functools
 import sys
 import types
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -25,19 +25,26 @@ _LARGEST = 1 << 16  # bytes of an array that is compared by its content
 _PLAIN = (bool, int, str, bytes, complex, type(None), np.dtype, type(Ellipsis))
 
 
+class Name(NamedTuple):
+    """Where a module has something of its own."""
+
+    module: str
+    name: str
+
+
 class _NotAValueError(Exception):
     """Something whose content may change, or is not known."""
 
 
-def essence(function: Any) -> Hashable | None:
+def essence(value: Any) -> Hashable | None:
     """A hashable value that is equal for functions which compute the same; None where unknown.
 
     Args:
-      function: of whose code everything but the closure and the defaults is held for constant, as
-        JAX does.
+      value: a function, of whose code everything but the closure and the defaults is held for
+        constant, as JAX does; or what is given to one.
     """
     try:
-        return _of(function, ())
+        return _of(value, ())
     except _NotAValueError:
         return None
 
@@ -68,7 +75,7 @@ def _of(value: Any, within: tuple[int, ...]) -> Hashable:
     if isinstance(value, BaseModel) and value.model_config.get("frozen"):
         return (type(value), _of(dict(value), within))
     if _is_global(value):
-        return (value.__module__, value.__qualname__)
+        return Name(value.__module__, value.__qualname__)
     if isinstance(value, types.FunctionType):
         return _function(value, within)
     raise _NotAValueError
@@ -96,4 +103,4 @@ def _function(value: types.FunctionType, within: tuple[int, ...]) -> Hashable:
     except ValueError as error:  # a name that is not bound yet
         raise _NotAValueError from error
     parts = [closed, value.__defaults__, value.__kwdefaults__]
-    return (value.__module__, value.__qualname__, value.__code__, _of(parts, within))
+    return (Name(value.__module__, value.__qualname__), value.__code__, _of(parts, within))

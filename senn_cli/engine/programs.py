@@ -17,6 +17,7 @@ from senn_cli.engine.compilation import compiled
 from senn_cli.engine.effort import Efforts
 from senn_cli.engine.essence import essence
 from senn_cli.engine.mesh import lying, settled, structs
+from senn_cli.engine.traced import lowered
 
 MOST_KEPT = 256
 """Executables that a process keeps for later runs, those that were used last. Every one takes
@@ -210,7 +211,8 @@ class Program:
         def settling(*args: Any) -> Any:
             return settled(function(*args), rows)
 
-        self.name, self.ledger, self.static = name, ledger, static
+        self.name, self.ledger, self.static, self.donate = name, ledger, static, donate
+        self._function = settling
         self._jitted = jax.jit(settling, static_argnums=static, donate_argnums=donate)
         known = essence(function)
         self._known = None if known is None else (known, static, donate, rows)
@@ -260,9 +262,18 @@ class Program:
 
     def _lowered(self, key: tuple[Any, ...], args: tuple[Any, ...]) -> Any:
         if key[-1] is None:
-            return self._jitted.lower(*args)
+            kept = self._kept_on_disk(key, args)
+            return self._jitted.lower(*args) if kept is None else kept
         with jax.set_mesh(key[-1][0]):
             return self._jitted.lower(*self._shapes(key, args))
+
+    def _kept_on_disk(self, key: tuple[Any, ...], args: tuple[Any, ...]) -> Any | None:
+        """The lowered program of an earlier process, or for later ones; None where none is kept."""
+        given = essence(key[0])
+        if self._known is None or given is None:
+            return None
+        made_of, shapes = (self._known, given, *key[1:]), self._shapes(key, args)
+        return lowered(self._function, made_of, shapes, static=self.static, donate=self.donate)
 
     def _made(self, key: tuple[Any, ...], args: Any) -> tuple[Any, bool]:
         """The executable, and whether compiling it was spared."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import os
 import platform
 import subprocess
 import sys
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 PACKAGES = (
@@ -59,6 +61,14 @@ def version_of(distribution: str) -> str | None:
 def senn_version() -> str:
     """This package's version, or `unknown` in a source tree that was never installed."""
     return version_of("senn-cli") or "unknown"
+
+
+def code() -> str:
+    """A checksum of this package's files."""
+    value = hashlib.blake2b(digest_size=8)
+    for file in sorted(Path(__file__).parents[1].rglob("*.py")):
+        value.update(file.read_bytes())
+    return value.hexdigest()
 
 
 def versions() -> dict[str, str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import zlib
-from pathlib import Path
 
 import jax
 
 from senn_cli.engine.hosts import here
 from senn_cli.errors import UsageError
+from senn_cli.runs.environment import code
 from senn_cli.spec import Spec
 
 
@@ -38,11 +38,3 @@ def require_alike(spec: Spec, data: str) -> None:
                     f"process {index} has another {what} ({value}) than process 0 ({first[what]})",
                     hint="Start all processes with the same installation, spec and data.",
                 )
-
-
-def code() -> str:
-    """A checksum of this package's files."""
-    value = 0
-    for file in sorted(Path(__file__).parents[1].rglob("*.py")):
-        value = zlib.crc32(file.read_bytes(), value)
-    return f"{value:08x}"
