@@ -140,6 +140,27 @@ def test_a_round_that_adds_nothing_tells_no_growth() -> None:
     assert run.memory == GrowthMemory(idle=1, kept=run.memory.kept, ended=ROUND)
 
 
+@pytest.mark.parametrize(
+    ("options", "found", "ended"),
+    [
+        ("patience: null, thin_to: 2 epochs", [3, 9], None),
+        ("patience: 1, thin_to: 2 epochs", [3], ROUND),
+        ("patience: null", [3, 6, 9, 12], None),
+    ],
+)
+def test_rounds_that_add_nothing_become_rarer_and_end(
+    options: str, found: list[int], ended: int | None
+) -> None:
+    """Also where a run goes on from the moment of another, as a resumed one does."""
+    growth = f"expansion={{price: 1e9, {options}}}"  # which nothing can pay
+    run, other, first, second = trainer(4, growth), trainer(15, growth), Log(), Log()
+    run.run(first)
+    other.go_to(run.moment)
+    other.run(second)
+    assert [step for name, step in first.log + second.log if name == "round"] == found
+    assert other.memory.ended == ended
+
+
 def test_work_that_is_called_off() -> None:
     ledger, stop = Ledger(), [False]
     ledger.check()
