@@ -116,7 +116,25 @@ def front(runs: Sequence[Run], parameters: int) -> float:
     return max(found) if runs[0].classes else min(found)
 
 
-def rows(case: Case) -> list[str] | None:
+@dataclass(frozen=True)
+class Rows:
+    """What both tables have of a data set.
+
+    Attributes:
+      scores, costs: its rows.
+      classes: whether its scores are accuracies.
+      regret: in the mean over the seeds.
+      cost: CPU-seconds over those of the sweep.
+    """
+
+    scores: str
+    costs: str
+    classes: bool
+    regret: float
+    cost: float
+
+
+def rows(case: Case) -> Rows | None:
     """The rows of a data set in both tables; None where seeds lack a grown run or the sweep."""
     grown, static = case.runs("grown"), case.runs("static")
     most = max(map(len, static.values()), default=0)
@@ -130,13 +148,14 @@ def rows(case: Case) -> list[str] | None:
     best = {seed: static[seed][min(range(most), key=losses.__getitem__)] for seed in seeds}
     chosen = best[seeds[0]]
     linear = [one for seed, one in enumerate(case.about["linear"]) if seed in mine]
+    regrets = [behind(mine[s], best[s].test) for s in seeds]
     scores = (
         case.name + ("" if chosen.classes else " (mse)"),
         spread([r.test for r in mine.values()]),
         span([r.parameters for r in mine.values()]),
         spread([r.test for r in best.values()]),
         spread([r.test for r in random]),
-        spread([behind(mine[s], best[s].test) for s in seeds]),
+        spread(regrets),
         spread([behind(mine[s], test) for s, test in shapes.items()]),
         spread([behind(mine[s], front(static[s], mine[s].parameters)) for s in seeds]),
         spread(linear),
@@ -157,7 +176,8 @@ def rows(case: Case) -> list[str] | None:
         f"{own[0] / own[1]:.2f}",
         f"{done[0] / len(seeds):.1e}, {done[0] / done[1]:.2f}",
     )
-    return [f"| {' | '.join(cells)} |" for cells in (scores, costs)]
+    first, second = (f"| {' | '.join(cells)} |" for cells in (scores, costs))
+    return Rows(first, second, chosen.classes, statistics.mean(regrets), used / swept)
 
 
 def _all(runs: dict[int, list[Run]], seeds: Iterable[int]) -> list[Run]:
@@ -169,7 +189,7 @@ def spread(values: Sequence[float]) -> str:
     if not values:
         return ""
     sd = statistics.stdev(values) if len(values) > 1 else 0.0
-    return f"{statistics.mean(values):.4g} ± {sd:.2g}"
+    return f"{statistics.mean(values):.4g} ± {f'{sd:.0f}' if sd >= 10 else f'{sd:.2g}'}"
 
 
 def span(values: Sequence[int]) -> str:
@@ -183,5 +203,11 @@ def tables(cases: Iterable[Case]) -> str:
     found = [made for case in cases if (made := rows(case)) is not None]
     if not found:
         return "No data set has a grown run and its sweep yet."
-    scores, costs = zip(*found, strict=True)
-    return "\n".join((SCORES, *scores, "", COSTS, *costs))
+    lines = [SCORES, *(each.scores for each in found), "", COSTS, *(each.costs for each in found)]
+    for classes, words in ((True, " points of accuracy"), (False, "% of the squared error")):
+        if mine := [each for each in found if each.classes == classes]:
+            regret = statistics.mean(each.regret for each in mine)
+            cost = statistics.mean(each.cost for each in mine)
+            told = f"{regret:.2f}{words}, at {cost:.2f} of the sweep's CPU-seconds"
+            lines += ["", f"Mean regret over {len(mine)} data sets: {told}."]
+    return "\n".join(lines)

@@ -55,26 +55,30 @@ class Source:
     """Data, as a spec has them.
 
     Attributes:
-      data: the section; `{place}` is the folder of the data set.
+      data: the section; empty for a table, and where a shipped spec is taken.
       sizes: of the static networks.
+      also: options of all kinds of runs, as `senn sweep --set` takes them.
       network: these with one of them, as JSON.
     """
 
     data: str
     sizes: Sequence[Sequence[Any]]
+    also: Sequence[str] = ()
     network: str = '{"kind": "mlp", "hidden": %s}'
 
 
 SOURCES: Mapping[str, Source] = {
     **{name: Source("", SMALL) for name in (*TABLES, "housing")},
-    "moons": Source("{{source: moons, noise: 0.3}}", SMALL),
+    "moons": Source("{source: moons, noise: 0.3}", SMALL),
     "digits": Source("digits", LARGE),
-    "mnist-1": Source("{{source: mnist, subset: 1%}}", LARGE),
-    "mnist-10": Source("{{source: mnist, subset: 10%}}", LARGE),
-    "cifar10-gray": Source("{{source: cifar10, channels: 1, size: 16, subset: 10000}}", LARGE),
-    "mnist-100": Source("mnist", LARGE),
+    "mnist-1": Source("{source: mnist, subset: 1%}", LARGE),
+    "mnist-10": Source("{source: mnist, subset: 10%}", LARGE),
+    "cifar10-gray": Source("{source: cifar10, channels: 1, size: 16, subset: 10000}", LARGE),
+    "mnist-100": Source("mnist", LARGE, ["training={epochs: 10, batch_size: 1024}"]),
     "fashion-mnist": Source("fashion_mnist", LARGE),
-    "cifar10-small": Source("", BLOCKS, '{"kind": "densenet", "blocks": %s}'),
+    "cifar10-small": Source(
+        "", BLOCKS, ["training.epochs=6"], '{"kind": "densenet", "blocks": %s}'
+    ),
 }
 DEFAULT = tuple(SOURCES)[:9]
 
@@ -107,7 +111,7 @@ def spec_of(name: str, place: Path) -> Path:
     path = place / f"{name}.yaml"
     if not path.exists():
         place.mkdir(parents=True, exist_ok=True)
-        data = SOURCES[name].data.format()
+        data = SOURCES[name].data
         if name == "housing":
             housing(place / "housing.csv")
             data = "{source: csv, path: housing.csv, target: price, task: regression}"
@@ -145,7 +149,7 @@ def overrides(kind: str, name: str, place: Path, seed: int) -> list[str]:
     """What a kind of run changes in the spec, as `senn sweep --set` takes it."""
     source = SOURCES[name]
     if kind == "random":
-        return ["expansion.policy=random"]
+        return [*source.also, "expansion.policy=random"]
     if kind == "static":
         networks = [source.network % json.dumps(size) for size in source.sizes]
     elif kind == "shape":
@@ -154,8 +158,8 @@ def overrides(kind: str, name: str, place: Path, seed: int) -> list[str]:
         made = kind_of(architecture)
         networks = [json.dumps({"kind": made.name, **made.section(architecture)})]
     else:
-        return []
-    return ["expansion={policy: none}", f"network={','.join(networks)}"]
+        return [*source.also]
+    return [*source.also, "expansion={policy: none}", f"network={','.join(networks)}"]
 
 
 def train(kind: str, name: str, place: Path, spec: Path, seed: int, jobs: int) -> None:
