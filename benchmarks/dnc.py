@@ -5,7 +5,7 @@
 Ash's problems (1989): the parity of 2 to 6 bits, symmetry, the sum of two numbers of 2 bits and the
 8-3-8 encoder, all of whose examples are learnt: there are no others. From one hidden tanh unit,
 whole tables a step, Adam; a unit comes wherever the loss has fallen by less than 5% of what it was
-at the last addition in 1,000 steps, and none beyond three more than the smallest known hidden layer.
+at the last addition in 1,000 steps, and none beyond three more than the least hidden layer known.
 A table is solved where every output of every row is right. Prints a row a problem.
 """
 
