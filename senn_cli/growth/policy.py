@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import jax
+import numpy as np
 
 from senn_cli.curvature.tracking import Tracked
 from senn_cli.engine.arrays import Arrays
@@ -256,6 +257,10 @@ class Policy(ABC):
     def compares(self, idle: int) -> bool:
         """Whether a round after `idle` ones that added nothing asks for the reference loss."""
         return False
+
+    def deciding(self, view: View) -> np.ndarray | None:
+        """The examples that a round decides on; None where it is no sample of dense networks."""
+        return None
 
     def upcoming(self, architecture: Architecture) -> Architecture | None:
         """The architecture that the next round will make room for; None where nobody can tell."""

@@ -10,7 +10,9 @@ added up.
 The network would have learned without the edit, too: `before` is what the interval before the round
 gained, the honest control beside `realised`. Where a run has forks (`record.audit`), `own` is what
 the round's edits gained by themselves: the loss of a copy that trained on without them less that of
-one that trained on with them, from the same moment on the same batches.
+one that trained on with them, from the same moment on the same batches. `exact` is what the edits
+gain by the quadratic model with the whole Fisher matrix of the deciding sample in place of the
+factors: between prediction and own effect it tells what is the fault of the factors.
 """
 
 from __future__ import annotations
@@ -42,6 +44,7 @@ class AuditedRound:
       before: the loss gained in the interval before the round, None for the first round.
       own: what the edits gained by themselves; None without forks, or where one diverged.
       forked: steps of the forks.
+      exact: the gain by the whole Fisher matrix; None where it was too large.
     """
 
     step: int
@@ -52,6 +55,7 @@ class AuditedRound:
     before: float | None
     own: float | None = None
     forked: int | None = None
+    exact: float | None = None
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,8 @@ class Own:
       spearman: the correlation of ranks of predicted gains with own effects.
       ratio: the median of own effect over predicted gain.
       control: the correlation of ranks of own effects with what the interval before gained.
+      exact: that with the gains by the whole Fisher matrix; factors: that of these with the
+        predicted ones; None where they are not known.
     """
 
     count: int
@@ -72,6 +78,8 @@ class Own:
     spearman: float | None
     ratio: float | None
     control: float | None = None
+    exact: float | None = None
+    factors: float | None = None
 
 
 @dataclass(frozen=True)
@@ -138,7 +146,7 @@ def audit(record: Record) -> Audit:
         if not gains:
             continue
         later = pending[index] or _in_metrics(record, step)
-        own, forked = _forked(events)
+        own, forked, exact = _forked(events)
         found.append(
             AuditedRound(
                 step=step,
@@ -149,6 +157,7 @@ def audit(record: Record) -> Audit:
                 before=None if before is None else before - loss,
                 own=own,
                 forked=forked,
+                exact=exact,
             )
         )
     pairs = [(r.predicted, r.realised) for r in found if r.realised is not None]
@@ -200,13 +209,13 @@ def ranks(values: Sequence[float]) -> list[float]:
     return result
 
 
-def _forked(events: Sequence[dict[str, Any]]) -> tuple[float | None, int | None]:
-    """What the edits of a round gained by themselves, and the steps that forks took."""
+def _forked(events: Sequence[dict[str, Any]]) -> tuple[float | None, int | None, float | None]:
+    """What a round's edits gained by themselves, steps of forks, and the gain by the whole F."""
     fork: dict[str, Any] = next((e["fork"] for e in events if e.get("fork")), {})
     steps = fork.get("steps")
     known = "with" in fork and "without" in fork
     own = float(fork["without"]) - float(fork["with"]) if known else None
-    return own, None if steps is None else int(steps)
+    return own, None if steps is None else int(steps), fork.get("exact")
 
 
 def _own(rounds: Sequence[AuditedRound]) -> Own | None:
@@ -215,6 +224,9 @@ def _own(rounds: Sequence[AuditedRound]) -> Own | None:
         return None
     predicted, own = [p for p, _ in pairs], [o for _, o in pairs]
     both = [(r.before, r.own) for r in rounds if r.before is not None and r.own is not None]
+    exact = [
+        (r.exact, r.own, r.predicted) for r in rounds if r.exact is not None and r.own is not None
+    ]
     return Own(
         count=len(pairs),
         positive=sum(o > 0 for o in own),
@@ -222,6 +234,8 @@ def _own(rounds: Sequence[AuditedRound]) -> Own | None:
         spearman=correlation(ranks(predicted), ranks(own)),
         ratio=_median(sorted(o / p for p, o in pairs if p > 0)),
         control=correlation(ranks([b for b, _ in both]), ranks([o for _, o in both])),
+        exact=correlation(ranks([e for e, _, _ in exact]), ranks([o for _, o, _ in exact])),
+        factors=correlation(ranks([e for e, _, _ in exact]), ranks([p for _, _, p in exact])),
     )
 
 

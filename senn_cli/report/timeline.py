@@ -67,6 +67,7 @@ class Entry:
       losses: of the deciding sample before and after an addition that changes the function at once;
         None of others.
       own: what the round's edits gained by themselves, on its last edit alone; None without forks.
+      exact: what they gain by the whole Fisher matrix; likewise.
       starved: the gradients of the new units by those of incumbents; inactive: the share of the new
         units that do nothing; both at the end of the fork, None without.
     """
@@ -88,6 +89,7 @@ class Entry:
     unit: str = "neuron"
     losses: tuple[float, float] | None = None
     own: float | None = None
+    exact: float | None = None
     starved: float | None = None
     inactive: float | None = None
 
@@ -118,6 +120,7 @@ def timeline(record: Record, audit: Audit, *, rejected: bool = False) -> tuple[E
         if last.get(entry.step) == index and entry.step in gains:
             found = gains[entry.step]
             entry = replace(entry, realised=found.realised, until=found.until, own=found.own)
+            entry = replace(entry, exact=found.exact)
         entries.append(entry)
     return tuple(entries)
 

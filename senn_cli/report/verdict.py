@@ -70,6 +70,11 @@ def own_words(own: Own) -> list[str]:
             f"Predicted gains and own effects correlate by {own.spearman:.2f} by rank"
             f"{control}{few}."
         )
+    if own.exact is not None and own.factors is not None:
+        told.append(
+            "Gains by the whole Fisher matrix of the deciding sample correlate with own effects by "
+            f"{own.exact:.2f} and with the predicted ones by {own.factors:.2f} by rank."
+        )
     if own.ratio is not None:
         told.append(f"The median own effect is {own.ratio:.2g} times what was predicted.")
     return told

@@ -32,6 +32,7 @@ from senn_cli.spec.data import augmentation
 from senn_cli.spec.expansion import SearchSpec, StandingSpec
 from senn_cli.spec.optimizer import NaturalGradientSpec
 from senn_cli.training.best import Watch
+from senn_cli.training.exact import make_system
 from senn_cli.training.footprint import LARGEST_SPECTRUM
 from senn_cli.training.looking import make_look
 from senn_cli.training.loop import Trainer
@@ -143,6 +144,7 @@ def assemble(
         input_spectrum=input_spectrum(train, ledger) if needs_spectrum else None,
         watch=Watch.of(spec),
         vitals=Program("vitals", make_vitals(objective), ledger, static=(0,)),
+        system=Program("system", make_system(objective, optimizer.metric), ledger, static=(0,)),
         place=place,
     )
     with ledger.phase("evaluate"):

@@ -38,6 +38,8 @@ class Forks:
       advance: takes the steps of a network up to one, and says what it has summed up.
       look: looks at the curvature, where it is tracked.
       loss: of a network on the audit's sample; vitals: of its hidden features, there.
+      gain: between two networks of one function, by the whole Fisher matrix of the deciding sample;
+        None where that is too large.
     """
 
     steps: int
@@ -47,6 +49,7 @@ class Forks:
     look: Callable[[Network], Network]
     loss: Callable[[Network], float]
     vitals: Callable[[Network], Mapping[str, Vitals]]
+    gain: Callable[[Network, Network], float] | None = None
 
     def tell(self, before: Network, after: Network, carried: Sequence[Carried]) -> None:
         """Writes into a round's events what their edits did: `fork` and `newborn`.
@@ -65,6 +68,9 @@ class Forks:
         losses = {"loss": self.loss(before)}
         losses |= {"without": math.nan if without is None else self.loss(without)}
         losses |= {"with": math.nan if grown is None else self.loss(grown)}
+        kept = all("predicted_gain" in e and e.get("keeps_function", True) for e in events)
+        if self.gain is not None and kept:
+            losses["exact"] = self.gain(before, after)
         known = {name: loss for name, loss in losses.items() if math.isfinite(loss)}
         for event in events:
             event["fork"] = {"steps": end - step, **known}

@@ -89,7 +89,7 @@ class Grower:
             self.loss(network)  # for `reference`: a phase of its own, not one within that of scores
         while True:
             with self.ledger.phase("score"):
-                result = told(self.policy.decide(self._view(network, memory, asked, added)))
+                result = told(self.policy.decide(self.view(network, memory, asked, added)))
             accepted = sum(decision.edit is not None for decision in result.decisions)
             changes = _changes(result.decisions)
             if loss_before is None and changes:
@@ -119,7 +119,8 @@ class Grower:
                     event |= {"loss_before": loss_before, "loss_after": loss_after}
         return network, memory, carried
 
-    def _view(self, network: Network, memory: GrowthMemory, asked: int, added: int) -> View:
+    def view(self, network: Network, memory: GrowthMemory, asked: int = 0, added: int = 0) -> View:
+        """What the policy is shown."""
         spectrum, step = self.input_spectrum, int(network.state.step)
         curvature = network.state.curvature
         return View(

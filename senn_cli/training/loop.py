@@ -21,13 +21,14 @@ from senn_cli.engine.mesh import ONE, Placement
 from senn_cli.engine.programs import Aborted, Ledger, Program
 from senn_cli.engine.trust import changed
 from senn_cli.errors import DivergedError
-from senn_cli.growth.policy import Policy
+from senn_cli.growth.policy import Policy, View
 from senn_cli.growth.settings import Limits
 from senn_cli.nets.architecture import CapacityRule
 from senn_cli.nets.registry import kind_of
 from senn_cli.randomness import key_data
 from senn_cli.training.ahead import compile_ahead
 from senn_cli.training.best import Best, Watch
+from senn_cli.training.exact import LIMIT, gain
 from senn_cli.training.forks import Forks
 from senn_cli.training.growing import Carried, Grower, events_of
 from senn_cli.training.looking import Look
@@ -50,7 +51,8 @@ class Trainer:
     Attributes:
       network, progress, memory, best: what changes; together the run's `moment`.
       watch: what evaluations are judged by; None where nobody asks for the best one.
-      vitals: how units fare, for the audit; None where there is none.
+      vitals: how units fare, and system: their Fisher matrix, for the audit; None where there is
+        none.
       place: over which devices the run goes.
       limit: the loss above which training has diverged.
       last_row: the newest row of metrics.
@@ -74,6 +76,7 @@ class Trainer:
     input_spectrum: Spectrum | None
     watch: Watch | None = None
     vitals: Program | None = None
+    system: Program | None = None
     place: Placement = ONE
     progress: Any = field(default_factory=no_progress)
     memory: GrowthMemory = field(default_factory=GrowthMemory)
@@ -189,7 +192,8 @@ class Trainer:
         try:
             with self.ledger.abortable(lambda: _stops(observer)):
                 network, memory, carried = grower.round(self.network, self.memory)
-                self._audit(network, carried, sample_loss, memory.ended)
+                view = grower.view(self.network, self.memory)
+                self._audit(network, carried, sample_loss, memory.ended, view)
         except Aborted:
             return
         self.network, self.memory = network, replace(memory, pending=False)
@@ -202,15 +206,24 @@ class Trainer:
         carried: list[Carried],
         loss: Callable[[Network], float],
         ended: int | None,
+        view: View,
     ) -> None:
         """What a round's edits are worth by themselves, written into its events; see `Forks`.
 
         Args:
           ended: the end of growth that the round has found.
+          view: what the policy was shown.
         """
         if self.timetable.audit is None or self.vitals is None:
             return
         vitals = self.vitals
+        sample, system, exact = self.policy.deciding(view), self.system, None
+        if (
+            system is not None
+            and sample is not None
+            and len(sample) * self.dataset.outputs <= LIMIT
+        ):
+            exact = partial(gain, system, self.train, sample)
 
         def fare(network: Network) -> dict[str, Vitals]:
             shape, params = network.architecture.shape(), network.state.params
@@ -225,6 +238,7 @@ class Trainer:
             look=self.looked,
             loss=loss,
             vitals=fare,
+            gain=exact,
         )
         with self.ledger.phase("audit"):
             forks.tell(self.network, after, carried)

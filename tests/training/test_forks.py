@@ -37,6 +37,14 @@ from tests.resuming import (
 from tests.training.test_growing_densenet import SPEC as DENSENET
 from tests.training.test_pruning import LOOKS, STANDING
 
+GIVEN = """
+data: {source: moons, train: 200, test: 50}
+network: {kind: mlp, hidden: [2, 2], activation: tanh}
+optimizer: {kind: adam, learning_rate: 1e-2}
+training: {epochs: 5, batch_size: 60}
+"""
+# Few programs: a unit is copied in every round, its copies apart a little.
+COPIES = GIVEN + "expansion: {policy: net2net, every: {steps: 3}, jitter: 0.3, max_hidden: 7}\n"
 STEPS = 3  # an epoch, and from one round to the next
 AUDITED = (f"record.audit={STEPS} steps", "checkpoints.growth=true")
 OWN = ("fork", "newborn")
@@ -59,8 +67,8 @@ class Made:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     place, executables = tmp_path_factory.mktemp("forks"), Executables()
     with shared_programs(executables):
-        plain = go(MOONS, place / "plain")
-        return Made(plain, go(MOONS, place / "audited", *AUDITED), executables)
+        plain = go(COPIES, place / "plain")
+        return Made(plain, go(COPIES, place / "audited", *AUDITED), executables)
 
 
 def test_the_run_is_the_same_bits_as_without_forks(made: Made) -> None:
@@ -75,8 +83,8 @@ def test_the_run_is_the_same_bits_as_without_forks(made: Made) -> None:
 
 
 def test_no_step_is_compiled_anew(made: Made) -> None:
-    """The plain run has compiled all else, but the loss on training examples."""
-    assert set(made.audited.summary["compiled"]) == {"vitals", "evaluate"}
+    """The plain run has compiled all else."""
+    assert set(made.audited.summary["compiled"]) == {"vitals"}
 
 
 def test_a_fork_with_the_edit_is_the_run_up_to_its_next_round(made: Made) -> None:
@@ -96,13 +104,13 @@ def test_a_fork_without_the_edit_is_a_run_that_does_not_grow(made: Made, tmp_pat
     with shared_programs(made.executables):
         branch = resume(
             made.audited.path,
-            "expansion.threshold=1e30",
+            "expansion.width.max_width=2",
             step=event["step"],
             branch=tmp_path / "branch",
             before_growth=True,
             until=steps(event["step"] + STEPS),
         )
-    spec = parse_spec(MOONS)
+    spec = parse_spec(COPIES)
     part = load_dataset(spec.data, spec.seed)
     x = ((part.train.x - part.shift) * part.scale).reshape(len(part.train), -1)
     widths = np.asarray(branch.architecture.widths, np.int32)
@@ -116,7 +124,7 @@ def test_a_fork_without_the_edit_is_a_run_that_does_not_grow(made: Made, tmp_pat
 
 def test_a_stopped_run_resumes_bit_for_bit(made: Made, tmp_path: Path) -> None:
     with shared_programs(made.executables):
-        go(MOONS, tmp_path / "run", *AUDITED, until=steps(7))
+        go(COPIES, tmp_path / "run", *AUDITED, until=steps(7))
         resume(tmp_path / "run")
     check_same(tmp_path / "run", made.audited.path)
 
@@ -130,23 +138,21 @@ def test_newborn_units_are_told_of_every_addition(made: Made) -> None:
     assert not any(key in event for event in rejected for key in OWN)
 
 
-def test_a_fork_that_diverges_tells_no_loss(tmp_path: Path) -> None:
+def test_a_fork_that_diverges_tells_no_loss(made: Made) -> None:
     """Where its first step is at fault; the run itself goes on."""
-    run = trainer(MOONS, 3, "record.audit=9 steps")
-    heard = Rounds()
-    run.run(heard)
-    calm, run = heard.events[0]["fork"], trainer(MOONS, 3, "record.audit=9 steps")
+    calm, heard = made.grown[0]["fork"], Rounds()
     assert calm.keys() == {"steps", "loss", "with", "without"}
+    with shared_programs(made.executables):
+        run = trainer(COPIES, STEPS, *AUDITED)
     inner = run.advanced
 
     def faulty(network: Any, progress: Any, stop: int, **known: Any) -> Any:
         network, progress = inner(network, progress, stop, **known)
-        grown = bool(network.architecture.hidden)
+        grown = sum(network.architecture.widths) > 4
         fault = np.int32(FAULTS.index("gradient") if grown else 0)
         return network, progress._replace(fault=fault)
 
     run.advanced = faulty  # type: ignore[method-assign]
-    heard = Rounds()
     run.run(heard)
     (event,) = heard.events
     assert event["fork"] == {k: v for k, v in calm.items() if k != "with"}
@@ -177,13 +183,8 @@ def trainer(text: str, until: int | None, *overrides: str) -> Trainer:
     return assemble(spec, load_dataset(spec.data, spec.seed), Ledger(), stop)
 
 
-GIVEN = """
-data: {source: moons, train: 200, test: 50}
-network: {kind: mlp, hidden: [2, 2], activation: tanh}
-optimizer: {kind: adam, learning_rate: 1e-2}
-training: {epochs: 5, batch_size: 60}
-"""
 WAYS = {
+    "search": MOONS,
     "standing": STANDING,
     "looks": LOOKS,
     "densenet": DENSENET,
@@ -208,6 +209,7 @@ def test_every_way_to_grow_has_forks(way: str) -> None:
         for event in (grown[0], grown[-1]):
             step, fork = event["step"], event["fork"]
             assert fork["steps"] == min(7, total - step)
+            assert ("exact" in fork) == (way == "search")  # a sample, and it is small
             other = trainer(WAYS[way], step + fork["steps"])
             other._grow = lambda observer: None  # type: ignore[method-assign]
             other.go_to(heard.before[step])

@@ -50,6 +50,7 @@ def _told_if_any(entries: Sequence[Entry]) -> list[Column]:
     columns = [
         Column("at once", [_losses(entry.losses) for entry in entries], True, 3),
         Column("own", [_gain(entry.own) for entry in entries], True, 4),
+        Column("exact", [_gain(entry.exact) for entry in entries], True, 5),
         Column("newborn", [_gain(entry.starved) for entry in entries], True, 4),
         Column("inactive", [_gain(entry.inactive) for entry in entries], True, 6),
     ]
@@ -78,6 +79,8 @@ def legend(record: Record, screen: Screen) -> list[Line]:
             "without them. At the end of that, newborn: the gradients of the new units by those of "
             "incumbents; inactive: the share of the new units that do nothing."
         )
+    if any("exact" in (event.get("fork") or {}) for event in record.accepted):
+        text += " Exact: their gain by the whole Fisher matrix of the deciding sample."
     if any(event.get("edit") == "prune_neurons" for event in record.accepted):
         text += (
             f" Of a pruning: {ratio} is what the removal costs, accepted below the bar; predicted "

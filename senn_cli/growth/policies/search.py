@@ -12,11 +12,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from senn_cli.growth import looks
 from senn_cli.growth.compiled import Compiled
 from senn_cli.growth.edits import RemoveUnit
 from senn_cli.growth.fields import Fields
 from senn_cli.growth.policies.field_round import FieldRound, chained
+from senn_cli.growth.policies.grown import sample_rows
 from senn_cli.growth.policies.search_round import SearchRound
 from senn_cli.growth.policy import Decision, Policy, Round, View
 from senn_cli.growth.settings import Settings
@@ -31,6 +34,12 @@ class SearchGrowth(Policy):
     def compares(self, idle: int) -> bool:
         """Until growth has ended, where it is to end by itself."""
         return self.settings.patience is not None and idle < self.settings.patience
+
+    def deciding(self, view: View) -> np.ndarray | None:
+        """The sample that proposals are scored on."""
+        if not chained(view.architecture):
+            return None
+        return sample_rows(view, self.settings.samples, held_out=self.settings.held_out)[1]
 
     def decide(self, view: View) -> Round:
         """One round, or its part up to an inserted layer or a full capacity."""
