@@ -57,9 +57,11 @@ class Grower:
     """What a round needs and does not change.
 
     Attributes:
-      loss: the loss of a network on the reference data, before and after a round.
+      loss: the loss of a network on the reference data, for decisions; for the history before and
+        after a round, too, where these are a validation part.
       validated: whether these are a validation part.
-      sample: training examples; sample_loss: the loss on them, for what an edit does to it.
+      sample: training examples; sample_loss: the loss on them, for what an edit does to it, and
+        for the history where there is no validation part.
       limits: how far anything may grow.
       timetable: when rounds are due.
     """
@@ -82,6 +84,8 @@ class Grower:
         self, network: Network, memory: GrowthMemory
     ) -> tuple[Network, GrowthMemory, list[Carried]]:
         """The network and memory after a round, and what it did; the arguments stay as they are."""
+        # All training examples would hold the next step up for longer than the edits do.
+        told_loss = self.loss if self.validated else self.sample_loss
         loss_before: float | None = None
         asked, added, carried = 0, 0, list[Carried]()
         idle = memory.idle + 1
@@ -93,7 +97,7 @@ class Grower:
             accepted = sum(decision.edit is not None for decision in result.decisions)
             changes = _changes(result.decisions)
             if loss_before is None and changes:
-                loss_before = self.loss(network)
+                loss_before = told_loss(network)
             if not all(isinstance(edit, RemoveUnit) for edit in changes):
                 idle = 0
             for decision in result.decisions:
@@ -113,7 +117,7 @@ class Grower:
         for event in events_of(carried)[-1:]:
             event["next_round"] = self.timetable.next_round(step, memory.rest, memory.ended)
         if loss_before is not None:
-            loss_after = self.loss(network)
+            loss_after = told_loss(network)
             for event in events_of(carried):
                 if event["accepted"]:
                     event |= {"loss_before": loss_before, "loss_after": loss_after}
