@@ -39,7 +39,9 @@ def test_every_problem_is_solved_from_twenty_seeds(name: str, tmp_path: Path) ->
 
 def test_a_unit_comes_when_the_loss_is_flat_and_growth_ends_with_it(tmp_path: Path) -> None:
     """Every decision follows from the losses in the history by Ash's criterion."""
-    spec = from_values(BENCHMARK["spec_of"]("parity-3", 1, tmp_path / "table.npz"))
+    values = BENCHMARK["spec_of"]("parity-3", 1, tmp_path / "table.npz")
+    window, flat = values["expansion"]["window"]["steps"], values["expansion"]["flat"]
+    spec = from_values(values)
     train_run(spec, run_directory=tmp_path / "run")
     history = rows(tmp_path / "run" / "history.jsonl")
     assert [row["step"] for row in history][:3] == [50, 100, 150]
@@ -47,7 +49,7 @@ def test_a_unit_comes_when_the_loss_is_flat_and_growth_ends_with_it(tmp_path: Pa
     for row in history:
         if row["reason"].startswith("max_hidden"):
             break
-        found = flatness(kept, row["step"], row["train_loss"], 500, 0.05)
+        found = flatness(kept, row["step"], row["train_loss"], window, flat)
         enough = row["reason"].startswith("mean_error")
         assert enough == (found.flat and row["train_loss"] <= 0.01)
         assert row["accepted"] == (found.flat and not enough)
