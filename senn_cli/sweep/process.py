@@ -110,9 +110,8 @@ def serve(descriptor: int, act: Callable[[list[str]], int]) -> None:
                 words, log = given
                 _tell_to(log)
                 code = act(words)
-                _tell_to(
-                    os.open(os.devnull, os.O_WRONLY)
-                )  # before the end is told: the lock is free
+                # Before the end is told, the log is let go of, and with it the lock.
+                _tell_to(os.open(os.devnull, os.O_WRONLY))
                 sweep.sendall(_line(code))
                 gc.collect()  # arrays in cycles, of what the next member does not know
 
