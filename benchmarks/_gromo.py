@@ -3,8 +3,9 @@
 Run by `mnist.py`, with the folder that has `x`, `y`, `validation_x` and so on as `.npy` files. One
 hidden layer of 10 units (SELU, gromo's default) learns by Adam, 2e-3 in batches of 128. Every
 second epoch statistics of 8,192 images bring 5 more by gromo's `fisher`, the closed form with the
-covariance of the loss's gradients, at a scaling factor of 1. After a change Adam begins anew, as
-gromo's layers have new parameters.
+covariance of the loss's gradients, at that scaling factor of seven whose loss on as many images is
+the lowest: with a factor of 1 the network falls to 13% at the first addition and ends at 91%. After
+a change Adam begins anew, as gromo's layers have new parameters.
 """
 
 from __future__ import annotations
@@ -19,8 +20,15 @@ START = time.perf_counter()
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 from gromo.containers.growing_mlp import GrowingMLP  # noqa: E402
-from gromo.utils.training_utils import compute_statistics, gradient_descent  # noqa: E402
+from gromo.utils.training_utils import (  # noqa: E402
+    compute_statistics,
+    evaluate_model,
+    gradient_descent,
+)
 from torch.utils.data import DataLoader, TensorDataset  # noqa: E402
+
+FACTORS = (1.0, 0.5, 0.25, 0.1, 0.05, 0.02, 0.01)
+"""Scaling factors of a change."""
 
 
 def main(place: Path, seed: int, most: int, epochs: int) -> None:
@@ -35,11 +43,9 @@ def main(place: Path, seed: int, most: int, epochs: int) -> None:
     batches = DataLoader(train, batch_size=128, shuffle=True)
     wide = DataLoader(train, batch_size=1024, shuffle=True)
     model = GrowingMLP(784, 10, 10, 1, device=torch.device("cpu"))
-    optimizer = torch.optim.Adam(model.parameters(), 2e-3)
+    optimizer, mean = torch.optim.Adam(model.parameters(), 2e-3), torch.nn.CrossEntropyLoss()
     for epoch in range(1, epochs + 1):
-        gradient_descent(
-            model, batches, optimizer, None, torch.nn.CrossEntropyLoss(), device=model.device
-        )
+        gradient_descent(model, batches, optimizer, None, mean, device=model.device)
         width = model.layers[0].out_features
         if epoch % 2 == 0 and width < most:
             whole = torch.nn.CrossEntropyLoss(reduction="sum")
@@ -50,7 +56,13 @@ def main(place: Path, seed: int, most: int, epochs: int) -> None:
             )
             model.reset_computation()
             model.select_best_update()
-            model.set_scaling_factor(1.0)
+            losses = {}
+            for factor in FACTORS:
+                model.set_scaling_factor(factor)
+                losses[factor], _ = evaluate_model(
+                    model, wide, mean, True, batch_limit=8, device=model.device
+                )
+            model.set_scaling_factor(min(losses, key=losses.__getitem__))
             model.apply_change()
             optimizer = torch.optim.Adam(model.parameters(), 2e-3)
         model.eval()
