@@ -1,7 +1,7 @@
 """Looking at a network of any kind: what its maps read, yield and are told, for some examples.
 
-Two ways to the second factor S of a map: exactly, by one pull-back for every direction of the
-metric's factor, by which a search decides; or by one sample of the modified Gauss-Newton matrix
+Two ways to the second factor S of a map: by one pull-back for every direction of the metric's
+factor, by which a search decides; or by one sample of the modified Gauss-Newton matrix
 (appendix D), in two backward passes, which is enough
 for what is averaged over many looks.
 
@@ -11,7 +11,7 @@ them and S is a mean over them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -25,14 +25,18 @@ from senn_cli.curvature.activation_curvature import (
 )
 from senn_cli.curvature.kronecker import with_constant
 from senn_cli.curvature.rank_one import combinations
-from senn_cli.engine.metric import Metric, output_factor, weighted
+from senn_cli.engine.metric import Metric, output_combination, output_moment, weighted
 from senn_cli.engine.objective import Objective, loss_and_gradient
 from senn_cli.nets.activation import rational_basis, second_derivative
 from senn_cli.nets.features import Architecture, Map, standing
 from senn_cli.nets.leaves import joined
 from senn_cli.nets.registry import Parameters, Shifts, Signals, Used, apply
+from senn_cli.randomness import key_data, wrap
 
 Tree = dict[str, jax.Array]
+
+PULLED = 1 << 18
+"""Examples times directions that are pulled back for S: 32 directions of 8,192 examples."""
 
 
 class Observation(NamedTuple):
@@ -101,7 +105,7 @@ def observe(
         gradients = {
             m.name: gradients[m.name].T @ told[m.name].reshape(-1, m.columns) / n for m in maps
         }
-        blocks, sampled, s = {}, {}, _exact(pull, zeros.pre, output_factor(metric, outputs))
+        blocks, sampled, s = {}, {}, _second_factors(maps, pull, zeros.pre, metric, outputs)
     else:
         passes = gradient_and_sample(
             run,
@@ -161,16 +165,32 @@ def _outputs(ran: tuple[tuple[jax.Array, Tree], Signals]) -> tuple[jax.Array, Si
     return outputs, signals
 
 
-def _exact(pull: Any, pre: Mapping[str, jax.Array], directions: jax.Array) -> Tree:
-    """S = E[J^T H J] of every map: one pull-back a direction, and never all at once."""
+def _second_factors(
+    maps: Sequence[Map], pull: Any, pre: Mapping[str, jax.Array], metric: Metric, outputs: jax.Array
+) -> Tree:
+    """S = E[J^T H J] of every map: one pull-back a direction, and never all at once.
 
-    def accumulate(total: Tree, v: jax.Array) -> tuple[Tree, None]:
-        (pulled,) = pull(v)
+    The head's is the mean of H itself. Of more outputs than `PULLED` has room for, random signs of
+    all directions are pulled back, whose second moment is the same: with a thousand classes and
+    8,192 examples 32 passes instead of a thousand.
+    """
+    n, m = outputs.shape
+    count = min(m, max(1, PULLED // n))
+    (head,) = (wire.name for wire in maps if wire.target.role == "outputs")
+    key = wrap(key_data(0, "signs of directions"))
+
+    def accumulate(total: Tree, k: jax.Array) -> tuple[Tree, None]:
+        if count < m:
+            signs = jax.random.rademacher(jax.random.fold_in(key, k), (n, m), outputs.dtype)
+            c = signs / count**0.5
+        else:
+            c = jax.nn.one_hot(k, m, dtype=outputs.dtype)
+        (pulled,) = pull(output_combination(metric, outputs, c))
         return {name: t + patches.gradient_factor(pulled[name]) for name, t in total.items()}, None
 
-    none = {name: jnp.zeros((z.shape[-1],) * 2, z.dtype) for name, z in pre.items()}
-    s, _ = jax.lax.scan(accumulate, none, directions)
-    return s
+    none = {name: jnp.zeros((z.shape[-1],) * 2, z.dtype) for name, z in pre.items() if name != head}
+    s, _ = jax.lax.scan(accumulate, none, jnp.arange(count))
+    return {**s, head: output_moment(metric, outputs)}
 
 
 def _second(m: Map, params: Parameters) -> SecondDerivative:

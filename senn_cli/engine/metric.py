@@ -63,19 +63,32 @@ def weighted(x: jax.Array, weights: jax.Array | None) -> jax.Array:
     return x if weights is None else x * weights.reshape(-1, *(1,) * (x.ndim - 1))
 
 
-def output_factor(metric: Metric, outputs: jax.Array) -> jax.Array:
-    """Vectors whose outer products sum to H for every example.
+def output_combination(metric: Metric, outputs: jax.Array, c: jax.Array) -> jax.Array:
+    """sum_k c_k u_k, of the m vectors u_k whose outer products sum to H for every example.
+
+    For softmax they are sqrt(p_k) (e_k - p), the gradients of the m possible labels weighted by
+    the roots of their probabilities. With independent signs c its second moment is H.
+
+    Args:
+      outputs: `(N, m)`.
+      c: `(m,)`, or `(N, m)`.
 
     Returns:
-      `(m, N, m)`: the k-th of m vectors, for each of N examples. For softmax they are
-      sqrt(p_k) (e_k - p), the gradients of the m possible labels weighted by their probabilities.
+      `(N, m)`.
     """
-    m = outputs.shape[-1]
-    unit = jnp.eye(m, dtype=outputs.dtype)[:, None, :]
     if metric != "softmax":
-        return unit * jnp.sqrt(_diagonal(metric, outputs))
+        return c * jnp.sqrt(_diagonal(metric, outputs))
     p = jax.nn.softmax(outputs)
-    return jnp.sqrt(p).T[:, :, None] * (unit - p[None])
+    taken = c * jnp.sqrt(p)
+    return taken - p * jnp.sum(taken, axis=-1, keepdims=True)
+
+
+def output_moment(metric: Metric, outputs: jax.Array) -> jax.Array:
+    """The mean of H over the examples, `(m, m)`, of `outputs` (N, m)."""
+    if metric != "softmax":
+        return jnp.diag(jnp.mean(_diagonal(metric, outputs), axis=0))
+    p = jax.nn.softmax(outputs)
+    return jnp.diag(jnp.mean(p, axis=0)) - p.T @ p / len(p)
 
 
 def sample_output_gradient(metric: Metric, outputs: jax.Array, key: jax.Array) -> jax.Array:

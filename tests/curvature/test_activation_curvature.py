@@ -13,7 +13,7 @@ from jax.flatten_util import ravel_pytree
 from senn_cli.curvature import activation_curvature as ac
 from senn_cli.curvature.activation_curvature import Shifts
 from senn_cli.curvature.patches import patches
-from senn_cli.engine.metric import Metric, output_factor
+from senn_cli.engine.metric import Metric, output_combination
 from senn_cli.nets.activation import activate, second_derivative, silu_second, tanh_second
 from senn_cli.spec.activation import Activation
 from tests.dense import METRICS, close, double, metric_matrix, network
@@ -105,7 +105,8 @@ def linear_map(activation: str, metric: Metric, params: Any) -> tuple[Any, Any, 
     (y, p), pull = jax.vjp(partial(run, activation), params, shifts)
     _, signals = pull((loss_gradient(metric, y), jax.tree.map(jnp.zeros_like, p)))
     scales = ac.noise_scales(p, signals.post, seconds(activation, params))
-    factor = jnp.swapaxes(output_factor(metric, y), 0, 1)  # (N, m, m)
+    each = partial(output_combination, metric, y)
+    factor = jax.vmap(each, out_axes=1)(jnp.eye(y.shape[1]))  # (N, m, m)
 
     def image(noise: tuple[Any, Any]) -> tuple[Any, Any]:
         xi, zeta = noise

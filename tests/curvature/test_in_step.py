@@ -23,7 +23,7 @@ from senn_cli.curvature.tracking import (
     stepped,
 )
 from senn_cli.engine.arrays import Arrays
-from senn_cli.engine.metric import Metric, output_factor
+from senn_cli.engine.metric import Metric, output_combination
 from senn_cli.engine.objective import CLASSIFICATION
 from senn_cli.nets.features import used_units
 from senn_cli.nets.mlp import MlpArchitecture, initial_parameters
@@ -99,8 +99,9 @@ def exact_factors(
     architecture: MlpArchitecture, params: Tree, x: np.ndarray, metric: Metric
 ) -> Factors:
     """Factors with the expectation over sampled gradients carried out: sums over H's factor."""
-    vectors = output_factor(metric, outputs(architecture, params, x))
-    each = [factors_of(architecture, params, x, v) for v in np.asarray(vectors)]
+    y = outputs(architecture, params, x)
+    vectors = [output_combination(metric, y, e) for e in jnp.eye(y.shape[1])]
+    each = [factors_of(architecture, params, x, np.asarray(v)) for v in vectors]
     total: Factors = jax.tree.map(lambda *leaves: np.sum(leaves, axis=0), *each)
     for name, leaves in total.items():
         if "a" in leaves:

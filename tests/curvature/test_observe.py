@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import jax
+import jax.extend
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from senn_cli.curvature import observe as module
 from senn_cli.curvature.observe import input_factor, input_rows, observe
 from senn_cli.engine.objective import CLASSIFICATION, REGRESSION, Objective, loss_and_gradient
 from senn_cli.nets.features import standing, used_units
@@ -112,6 +116,42 @@ def test_everything_agrees_with_dense_jacobians(
             assert not np.any(rest)
         assert input_rows(m, seen.reads[m.name]).shape == (N, m.rows)
         assert seen.yields[m.name].shape == seen.told[m.name].shape == (N, m.columns)
+
+
+def sizes(jaxpr: Any) -> Iterator[int]:
+    """Numbers in every array that a traced program makes, loops' bodies included."""
+    for equation in jaxpr.eqns:
+        yield from (int(np.prod(v.aval.shape)) for v in equation.outvars)
+        for inner in jax.extend.core.jaxprs_in_params(equation.params):
+            yield from sizes(inner)
+
+
+def test_many_outputs_take_neither_a_pass_each_nor_memory_for_all(
+    monkeypatch: pytest.MonkeyPatch, nets: Any
+) -> None:
+    n, outputs = 2048, 24
+    rng = np.random.default_rng(1)
+    shape = nets.architecture(INPUTS, [(4, 4, "silu")], outputs)
+    params, x = nets.draw(rng, shape), rng.standard_normal((n, INPUTS))
+    y = rng.integers(0, outputs, n)
+
+    def found(passes: int) -> tuple[dict[str, np.ndarray], int]:
+        monkeypatch.setattr(module, "PULLED", passes * n)
+        fixed = partial(observe, shape.shape(), objective=CLASSIFICATION, metric="softmax")
+        traced = jax.make_jaxpr(lambda p: fixed(p, used_units(shape), x, y).s)(params)
+        return jax.jit(lambda p: fixed(p, used_units(shape), x, y).s)(params), max(
+            sizes(traced.jaxpr)
+        )
+
+    (exact, most), (drawn, fewer) = found(outputs), found(6)
+    assert max(most, fewer) <= 2 * n * outputs
+    for name, s in exact.items():
+        # Signs are independent: an entry's variance is at most 2 s_ii s_jj an example and pass,
+        # up to how unlike the examples are.
+        scale = np.sqrt(2 * np.outer(np.diag(s), np.diag(s)) / (6 * n))
+        assert (np.abs(drawn[name] - s) <= 8 * scale + 1e-15).all(), name
+    np.testing.assert_array_equal(exact["map_1"], drawn["map_1"])
+    assert np.abs(drawn["map_0"] - exact["map_0"]).max() > 0
 
 
 @pytest.mark.parametrize("key", [None, 3])

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from senn_cli.engine.metric import (
     Metric,
-    output_factor,
+    output_combination,
     output_form,
+    output_moment,
     output_product,
     sample_output_gradient,
 )
@@ -49,10 +50,15 @@ def test_the_outer_products_of_the_factor_sum_to_the_matrix(
     metric: Metric, rows: tuple[list[float], list[float]]
 ) -> None:
     y = np.array(rows)
-    factor = np.asarray(output_factor(metric, jnp.asarray(y)))
+    factor = np.stack([output_combination(metric, jnp.asarray(y), e) for e in jnp.eye(3)])
     assert factor.shape == (3, 2, 3)
-    total = np.einsum("kna,knb->nab", factor, factor)
-    np.testing.assert_allclose(total, metric_matrix(metric, y), rtol=1e-12, atol=1e-14)
+    total, expected = np.einsum("kna,knb->nab", factor, factor), metric_matrix(metric, y)
+    np.testing.assert_allclose(total, expected, rtol=1e-12, atol=1e-14)
+    mean = output_moment(metric, jnp.asarray(y))
+    np.testing.assert_allclose(mean, expected.mean(axis=0), rtol=1e-12, atol=1e-14)
+    c = np.array([[0.3, -1.0, 2.0], [1.0, 1.0, -1.0]])
+    mixed = output_combination(metric, jnp.asarray(y), jnp.asarray(c))
+    np.testing.assert_allclose(mixed, np.einsum("nk,kna->na", c, factor), rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -97,7 +103,8 @@ def test_extreme_outputs_stay_finite_in_float32(metric: Metric) -> None:
     v = jnp.ones_like(y)
     for found in (
         output_product(metric, y, v),
-        output_factor(metric, y),
+        output_combination(metric, y, v),
+        output_moment(metric, y),
         sample_output_gradient(metric, y, jax.random.key(0)),
     ):
         assert found.dtype == jnp.float32
