@@ -2,15 +2,20 @@
 
     python -m benchmarks startup --turns 1
 
-Each is a script that also runs by its path; what comes after the name is for it.
+Each is a script that also runs by its path; what comes after the name is for it. As under `senn`,
+LAPACK works on one thread unless `OPENBLAS_NUM_THREADS` is set: threads that wait for each other's
+turn count as CPU time.
 """
 
 from __future__ import annotations
 
 import ast
+import os
 import runpy
 import sys
 from pathlib import Path
+
+from senn_cli.__main__ import THREADS
 
 HERE = Path(__file__).parent
 
@@ -39,6 +44,7 @@ def main() -> None:
     name = sys.argv[1]
     if name not in found:
         sys.exit(f"no benchmark is called {name!r}; there are {', '.join(found)}")
+    os.environ.setdefault(THREADS, "1")  # before NumPy is imported
     sys.path.insert(0, str(HERE))  # they use one another, as they do by their paths
     sys.argv = [str(HERE / f"{name}.py"), *sys.argv[2:]]
     runpy.run_path(sys.argv[0], run_name="__main__")
