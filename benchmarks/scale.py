@@ -15,13 +15,12 @@ rows an epoch is told, too, and what memory a second epoch adds to the first.
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from growth_cost import advance
+from growth_cost import CLOCKS, advance
 from search import forget_peak, memory
 from seeds import machine
 
@@ -37,7 +36,6 @@ expansion: {{threshold: 1e30, every: {{steps: {every}}}, patience: null}}
 training: {{steps: 1000000, batch_size: 256, evaluate: {{steps: 1000000}}}}
 checkpoints: false
 """
-CLOCKS: dict[str, Callable[[], float]] = {"cpu": time.process_time, "wall": time.perf_counter}
 
 
 @dataclass(frozen=True)

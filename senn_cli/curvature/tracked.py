@@ -58,6 +58,13 @@ class TrackSettings:
 NOTHING = 64.0
 """Eigenvalues below this many roundings of the trace are not told from 0."""
 
+WIDE = 1536
+"""Rows from which the inverse of an A that never changes is kept while its damping is `NEAR`."""
+
+NEAR = 0.05
+"""What the damping of such an A may have changed by, as a share: n^3 operations for less would be
+most of a step."""
+
 Two = tuple[jax.Array, jax.Array]
 
 
@@ -129,6 +136,21 @@ def _inverted(settings: TrackSettings, side: Side) -> Side:
     return side._replace(solver=rank_one.masked(whole, side.used))
 
 
+def _of_spectrum(factor: Spectrum, side: Side, before: Side) -> Side:
+    """The inverse of an A that never changes; of a `WIDE` one only where its damping has moved."""
+
+    def anew() -> Side:
+        return side._replace(solver=kronecker.spectral_inverse(factor, side.ridge))
+
+    if len(side.ages) < WIDE:
+        return anew()
+    near = jnp.abs(side.ridge - before.ridge) <= NEAR * before.ridge
+    kept: Side = jax.lax.cond(
+        near, lambda: side._replace(solver=before.solver, ridge=before.ridge), anew
+    )
+    return kept
+
+
 def _checked(settings: TrackSettings, side: Side) -> Side:
     damped = damped_moment(settings, side)
     root, _ = rank_one.checked(side.solver, damped, side.used, settings.tolerance)
@@ -193,8 +215,7 @@ def update(
                 result[name] = pair
                 continue
             if name in exact:
-                solver = kronecker.spectral_inverse(exact[name], pair.a.ridge)
-                a = pair.a._replace(solver=solver)
+                a = _of_spectrum(exact[name], pair.a, maps[name].a)
             else:
                 a = _inverted(settings, pair.a)
             result[name] = Pair(a, _inverted(settings, pair.s))

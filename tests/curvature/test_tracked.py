@@ -11,6 +11,7 @@ import pytest
 from senn_cli.curvature import rank_one, sides
 from senn_cli.curvature import tracked as tr
 from senn_cli.curvature.averages import average
+from senn_cli.curvature.kronecker import spectrum
 from senn_cli.curvature.sides import Pair, TrackState
 from senn_cli.curvature.tracked import TrackSettings
 from senn_cli.growth import moments, score
@@ -98,6 +99,28 @@ def test_inverses_are_those_of_the_compact_used_blocks() -> None:
     for state in run(SETTINGS, batches(3)):
         for pair in state.maps.values():
             check_inverses(SETTINGS, pair, 1e-12)
+
+
+@pytest.mark.parametrize(("growth", "anew"), [(1.05, False), (1.5, True)])
+def test_the_inverse_of_a_wide_exact_factor_is_kept_while_its_damping_is_near(
+    growth: float, anew: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tr, "WIDE", 5)
+    rng = np.random.default_rng(2)
+    fixed, s = moment(rng, 5), moment(rng, 3)
+    everything = {"first": (jnp.ones(5, bool), jnp.ones(3, bool))}
+    exact = {"first": spectrum(jnp.asarray(fixed))}
+    update = jax.jit(tr.update, static_argnums=0)  # traced with this size
+    begun = sides.initial_state({"first": (5, 3)}, jnp.float64)
+    settings = TrackSettings(damping=0.02, moving_average=0.0, invert_every=1)
+    first = update(settings, begun, {"first": (fixed, s)}, everything, exact=exact)
+    # pi falls with the root of the trace of S, and with it the damping of A.
+    later = update(settings, first, {"first": (fixed, growth**2 * s)}, everything, exact=exact)
+    for state, of_s, of_a in ((first, s, s), (later, growth**2 * s, growth**2 * s if anew else s)):
+        a, _ = dense_inverses(fixed, of_a, settings.damping)
+        _, inverse = dense_inverses(fixed, of_s, settings.damping)
+        close(state.maps["first"].a.solver, a, 1e-10)
+        close(state.maps["first"].s.solver, inverse, 1e-10)
 
 
 def test_what_unused_rows_hold_is_invisible() -> None:
