@@ -5,7 +5,8 @@
 Every run is a process of its own, `senn train` as a user starts it: `cold` with an empty
 compilation cache, then `warm` with what that one left there. With `--beside`, another checkout of
 this package trains the same spec before each turn of this one. Printed are medians of CPU-seconds,
-threads that compile included, and the ratios of this checkout's to the other's. What compiling
+threads that compile included, and the ratios of this checkout's to the other's. `to step` is from
+the command to the end of the first steps, before anything is evaluated or saved. What compiling
 takes is told twice: `compile` is the run's own count, wall time that other work lengthens; cold
 less warm are CPU-seconds, without what reading the cache takes.
 """
@@ -29,6 +30,7 @@ from seeds import machine
 from tables import SPEC, write
 
 HERE = Path(__file__).parent.parent
+FIRST_STEP = Path(__file__).parent / "_first_step.py"
 SPECS = HERE / "specs"
 TABLES = ("iris", "wine", "breast_cancer", "diabetes")
 CASES: Mapping[str, tuple[str, ...]] = {
@@ -50,10 +52,11 @@ def prepare(place: Path) -> None:
 
 
 def train(checkout: Path, arguments: tuple[str, ...], place: Path, cache: str) -> dict[str, Any]:
-    """The summary of one run, with the process's `cpu` and `wall` seconds."""
+    """The summary of one run, with the process's `cpu` and `wall` seconds, and those of them `to
+    step` 1."""
     with tempfile.TemporaryDirectory() as runs:
-        run = Path(runs) / "run"
-        command = [sys.executable, "-m", "senn_cli", "train", *arguments, "--quiet"]
+        run, notes = Path(runs) / "run", Path(runs) / "first.json"
+        command = [sys.executable, str(FIRST_STEP), str(notes), "train", *arguments, "--quiet"]
         surroundings = {**os.environ, "PYTHONPATH": str(checkout), "SENN_CACHE_DIR": cache}
         before, start = _spent(), time.perf_counter()
         subprocess.run(
@@ -64,6 +67,8 @@ def train(checkout: Path, arguments: tuple[str, ...], place: Path, cache: str) -
             env=surroundings,
         )
         spent = {"cpu": _spent() - before, "wall": time.perf_counter() - start}
+        first: dict[str, float] = json.loads(notes.read_text(encoding="utf-8"))
+        spent |= {"cpu to step": first["cpu"], "wall to step": first["at"] - start}
         found: dict[str, Any] = json.loads((run / "summary.json").read_text(encoding="utf-8"))
         return found | spent
 
@@ -84,8 +89,12 @@ def turn(checkout: Path, arguments: tuple[str, ...], place: Path) -> dict[str, f
         "warm": warm["cpu"],
         "cold less warm": cold["cpu"] - warm["cpu"],
         "compile": cold["seconds"]["compile"],
+        "cold to step": cold["cpu to step"],
+        "warm to step": warm["cpu to step"],
         "cold, wall": cold["wall"],
+        "cold to step, wall": cold["wall to step"],
         "warm, wall": warm["wall"],
+        "warm to step, wall": warm["wall to step"],
         "programs": cold["compilations"],
         "test": cold.get("test_accuracy", cold.get("test_mse")),
     }
@@ -118,7 +127,7 @@ def main() -> None:
             for key, value in medians["this"].items():
                 other = medians.get("other", {}).get(key)
                 beside = "" if other is None else f", other {other:.4g}, ratio {value / other:.3f}"
-                print(f"{case:14} {key:15} {value:.4g}{beside}", flush=True)
+                print(f"{case:14} {key:18} {value:.4g}{beside}", flush=True)
 
 
 if __name__ == "__main__":
