@@ -15,6 +15,7 @@ from senn_cli.spec.expansion import SearchSpec
 from senn_cli.training.expected import expected_programs
 from senn_cli.training.footprint import Memory, looks
 from senn_cli.training.plan import Plan
+from senn_cli.training.room import small
 from senn_cli.words import hidden_units, in_bytes, plural
 
 _LABELS = {
@@ -47,7 +48,10 @@ def length_lines(spec: Spec, plan: Plan) -> list[str]:
         length = plural(plan.minutes or 0, "minute")
     else:
         length = f"{plural(plan.steps, 'step')}, {plural(plan.epochs, 'epoch')}"
-    programs = plural(expected_programs(spec, plan.start, validated=validation > 0), "program")
+    platform = "gpu" if spec.device.kind == "gpu" else "cpu"
+    few = small(spec, train, plan.start.inputs, platform)
+    count = expected_programs(spec, plan.start, validated=validation > 0, few=few)
+    programs = plural(count, "program")
     return [
         f"run: {spec.name}, policy {spec.expansion.policy}, optimizer {spec.optimizer.kind}",
         f"examples: {train:,} training, {validation:,} validation, {test:,} test",

@@ -26,7 +26,7 @@ from senn_cli.curvature.tracked import TrackSettings
 from senn_cli.engine.arrays import Arrays, batch, drawn_rows, examples
 from senn_cli.engine.metric import Metric
 from senn_cli.engine.objective import Objective
-from senn_cli.nets.features import Architecture, Map, standing
+from senn_cli.nets.features import Architecture, Map, standing, there
 from senn_cli.nets.leaves import joined, row_mask, split
 from senn_cli.nets.registry import Shifts, Signals, Used
 from senn_cli.nets.registry import used as used_of
@@ -90,18 +90,22 @@ Masks = dict[str, tuple[jax.Array, jax.Array]]
 
 
 def masks(shape: Architecture, units: Used) -> Masks:
-    """The rows and columns of every map that are in use."""
-    return {
-        m.name: (jnp.asarray(row_mask(m, units)), jnp.asarray(units[m.target.name]))
-        for m in standing(shape)
-    }
+    """The rows and columns of every map that are in use; none of one to a layer that passes on."""
+    found = {}
+    for m in standing(shape):
+        rows, columns = jnp.asarray(row_mask(m, units)), jnp.asarray(units[m.target.name])
+        if m.target.passes:
+            here = units[there(m.target.name)]
+            rows, columns = rows & here, columns & here
+        found[m.name] = (rows, columns)
+    return found
 
 
 def heard(shape: Architecture, units: Used) -> Masks | None:
     """The rows and columns that signals say something of: in use, or dormant; None for all."""
     if all(f.spare == "dormant" or f.role in ("data", "outputs") for f in shape.features):
         return None
-    alive = {
+    alive = dict(units) | {
         f.name: np.ones(f.capacity, bool) if f.spare == "dormant" else units[f.name]
         for f in shape.features
     }

@@ -36,11 +36,14 @@ def make_policy(
     metric: Metric,
     ledger: Ledger,
     tracking: Tracking | None = None,
+    *,
+    deepens: bool = False,
 ) -> Policy:
     """The policy that `spec.expansion` describes.
 
     Args:
       tracking: how curvature is tracked; None where it is not.
+      deepens: whether an inserted layer is to compile nothing, `nets/slots.py`.
     """
     growth = spec.growth
     if growth is None:
@@ -54,7 +57,12 @@ def make_policy(
         assert tracking is not None and tracking.slow is not None
         return DormantGrowth(settings, tracking, ledger)
     compiled = Compiled(
-        ledger, objective, metric, damping_a=INPUT_DAMPING, damping_s=growth.score_damping
+        ledger,
+        objective,
+        metric,
+        damping_a=INPUT_DAMPING,
+        damping_s=growth.score_damping,
+        deepens=deepens,
     )
     return SearchGrowth(settings, compiled, Fields(ledger, objective, metric, compiled.shares))
 

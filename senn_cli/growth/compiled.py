@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from senn_cli.curvature.factorisations import in_turn
 from senn_cli.curvature.kronecker import second_moment, with_constant
@@ -27,13 +28,24 @@ from senn_cli.growth.search import search_layers, search_neurons
 from senn_cli.growth.settings import DepthSearch, WidthSearch
 from senn_cli.growth.target import Target, gain_of_layer, gain_of_neurons, prepare
 from senn_cli.nets.activation import activate
+from senn_cli.nets.features import Architecture
 from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.nets.registry import Parameters, used
+from senn_cli.nets.slots import blank_parameters, slots_of
 from senn_cli.randomness import wrap
 from senn_cli.spec.activation import Activation
 
 ROOM = 8
 """Columns beyond the capacity that a round may fill before the arrays are enlarged."""
+
+SQUARE = 64
+"""Columns of samples that have the same for all maps."""
+
+NARROW = (16, 32)
+"""Columns of what a layer is searched for where no more are in use, as that costs their cube."""
+
+Spectrum = tuple[Any, Any]
+"""Eigenvalues, ascending, and eigenvectors."""
 
 
 class Sample(NamedTuple):
@@ -71,6 +83,10 @@ class Compiled:
 
     Attributes:
       shares: the damping.
+
+    Args:
+      deepens: whether one program each is to do for all sites of networks of any number of layers:
+        samples then have `SQUARE` columns for every map, and `nets/slots.py` has the layers.
     """
 
     def __init__(
@@ -81,6 +97,7 @@ class Compiled:
         *,
         damping_a: float,
         damping_s: float,
+        deepens: bool = False,
     ) -> None:
         def look(
             shape: MlpArchitecture,
@@ -92,11 +109,17 @@ class Compiled:
             x, y = inputs(data, rows), targets(data, rows)
             seen = observe(shape, params, used(shape, widths), x, y, objective, metric)
             a = tuple(input_rows(m, seen.reads[m.name]) for m in shape.maps)
-            spare = [a[0]] + [jnp.pad(x, ((0, 0), (0, ROOM))) for x in a[1:]]
             yields, g, s = (
                 tuple(tree[m.name] for m in shape.maps) for tree in (seen.yields, seen.told, seen.s)
             )
             yields = tuple(map(with_constant, yields))
+            if deepens and squares(shape):
+                a, yields = (tuple(_to(1 + SQUARE, x) for x in each) for each in (a, yields))
+                g = tuple(_to(SQUARE, x) for x in g)
+                s = tuple(_to(SQUARE, _to(SQUARE, x).T).T for x in s)
+                spare = [_to(1 + SQUARE + ROOM, x) for x in a]
+            else:
+                spare = [a[0]] + [jnp.pad(x, ((0, 0), (0, ROOM))) for x in a[1:]]
             return Sample(a, yields, tuple(spare), g, s, seen.loss)
 
         def target(a: Any, g: Any, s: Any, active_in: Any, active_out: Any) -> Target:
@@ -113,7 +136,7 @@ class Compiled:
         def realised(*args: Any) -> Realised:
             return realise(objective, *args)
 
-        self.shares = Shares(damping_a, damping_s)
+        self.deepens, self.shares = deepens, Shares(damping_a, damping_s)
         self.observe = Program("observe", look, ledger, static=(0,), rows=(0, 1, 2, 3))
         self.target = Program("target", target, ledger)
         self.search_width = Program("search_width", _search_width, ledger, static=(5, 6))
@@ -122,6 +145,66 @@ class Compiled:
         self.score_depth = Program("score_depth", _score_depth, ledger)
         self.append = Program("append", _append, ledger, static=(4,), rows=(0,))
         self.realise = Program("realise", realised, ledger, static=(0, 1))
+
+    def look(
+        self,
+        architecture: Architecture,
+        params: Parameters,
+        widths: jax.Array,
+        data: Arrays,
+        rows: np.ndarray,
+    ) -> Sample:
+        """What `observe` sees of a network of that architecture."""
+        slots = slots_of(architecture, 1) if self.deepens else None
+        if slots is None:
+            seen: Sample = self.observe(architecture.shape(), params, widths, data, rows)
+            return seen
+        blank = blank_parameters(slots.shape)
+        args = (slots.shape, slots.filled(params, blank), slots.widths(widths), data, rows)
+        seen = self.observe(*args)
+        count = len(architecture.maps)
+        reads, yields, a, g, s = (slots.chosen(each, count) for each in seen[:-1])
+        return Sample(reads, yields, a, g, s, seen.loss)
+
+    def narrowed(self, source: jax.Array, residual: jax.Array, active: int) -> tuple[Any, Any]:
+        """What a proposed layer reads, and residual gradients, without columns that are not in use.
+
+        Args:
+          active: columns in use of both at most, the constant of `source` not counted.
+        """
+        enough = (n for n in NARROW if active <= n < residual.shape[1])
+        columns = next(enough, None) if self.deepens else None
+        if columns is None:
+            return source, residual
+        return np.asarray(source)[:, : 1 + columns], np.asarray(residual)[:, :columns]
+
+    def spectrum(self, source: jax.Array, known: Spectrum | None) -> Spectrum | None:
+        """Of the second moment of what proposals read, where `search_width` is to be given it.
+
+        Args:
+          source: `(N, d)`; known: values and vectors of its first columns, ascending; or None.
+        """
+        size = source.shape[1]
+        if not self.deepens or size != 1 + SQUARE:
+            return known
+        if known is None:
+            read = np.asarray(source)
+            found = np.linalg.eigh(read.T @ read / len(read))
+            return found.eigenvalues, found.eigenvectors
+        values, vectors = np.zeros(size, np.float32), np.zeros((size, size), np.float32)
+        count = len(known[0])
+        values[size - count :], vectors[:count, size - count :] = known
+        return values, vectors
+
+
+def squares(shape: MlpArchitecture) -> bool:
+    """Whether all that maps read and yield fits into `SQUARE` columns."""
+    return max(max(m.inputs, m.columns) for m in shape.maps) <= SQUARE
+
+
+def _to(columns: int, x: jax.Array) -> jax.Array:
+    """`x` with zeros up to so many columns."""
+    return jnp.pad(x, ((0, 0), (0, columns - x.shape[1])))
 
 
 def _search_width(

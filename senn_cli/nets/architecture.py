@@ -59,10 +59,16 @@ def next_capacity(width: int, capacity: int, *, multiple: int, growth: float) ->
 
 @dataclass(frozen=True)
 class CapacityRule:
-    """How much room a layer gets: multiples of `multiple`, `growth` (a share) more each time."""
+    """How much room a layer gets: multiples of `multiple`, `growth` (a share) more each time.
+
+    Attributes:
+      together: whether all layers have the same room, so that places for more layers can be kept
+        (`nets/slots.py`).
+    """
 
     multiple: int
     growth: float
+    together: bool = False
 
     def room(self, width: int, capacity: int = 0) -> int:
         """The capacity for `width` neurons, where `capacity` is there already."""

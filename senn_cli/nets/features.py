@@ -40,6 +40,8 @@ class Feature:
         input weights and are standing proposals).
       site: its name for people.
       coefficients: among the parameters, of rational units; None for others.
+      passes: whether it is a layer that passes on what it reads where it has no width, so that it
+        need not be there; `nets/slots.py`.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Feature:
     spare: Literal["empty", "dormant"] = "empty"
     site: str = ""
     coefficients: str | None = None
+    passes: bool = False
 
     @property
     def grows(self) -> bool:
@@ -61,6 +64,11 @@ class Feature:
     def own(self) -> int:
         """Parameters that every unit has of its own: the coefficients of a rational one."""
         return 0 if self.coefficients is None else 3
+
+
+def there(feature: str) -> str:
+    """By what masks know whether a feature that `passes` has units of its own, a bool scalar."""
+    return f"{feature} is there"
 
 
 @dataclass(frozen=True)

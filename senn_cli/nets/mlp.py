@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 AUTO_MULTIPLE = {"cpu": 8, "gpu": 64}
 """What `capacity.multiple: auto` is: small on a CPU, where spare neurons cost time."""
 
+LEAST_SLOTS = 8
+"""Hidden layers of the shape that has places for more than there are; it doubles beyond."""
+
 
 @dataclass(frozen=True)
 class MlpArchitecture:
@@ -44,6 +47,8 @@ class MlpArchitecture:
 
     Attributes:
       spare: what neurons that are not in use are; see `features.Feature`.
+      passing: whether a hidden layer behind the first that has no neuron in use passes on what it
+        reads, so that how many layers there are is data, too; of shapes alone, `Kind.slotted`.
     """
 
     inputs: int
@@ -51,6 +56,7 @@ class MlpArchitecture:
     hidden: tuple[Layer, ...] = ()
     kind: str = "mlp"
     spare: Literal["empty", "dormant"] = "empty"
+    passing: bool = False
 
     def __post_init__(self) -> None:
         if self.spare not in ("empty", "dormant"):
@@ -87,6 +93,7 @@ class MlpArchitecture:
                 spare=self.spare,
                 site=f"layer {index}",
                 coefficients=coefficients,
+                passes=self.passing and index > 0,
             )
             found.append(feature)
         found.append(Feature("outputs", "outputs", 0, self.outputs, self.outputs, site="outputs"))
@@ -279,6 +286,14 @@ class Mlp(Kind[MlpArchitecture]):
     def divisible(self, architecture: MlpArchitecture) -> tuple[tuple[int, Map], ...]:
         """As of `Kind`: all maps."""
         return tuple(enumerate(architecture.maps))
+
+    def slotted(self, architecture: MlpArchitecture) -> MlpArchitecture | None:
+        """As of `Kind`: for layers of one capacity and activation."""
+        layers = architecture.shape().hidden
+        if len(set(layers)) != 1:
+            return None
+        count = max(LEAST_SLOTS, 1 << (len(layers) - 1).bit_length())
+        return replace(architecture, hidden=layers[:1] * count, passing=True)
 
     def initial_parameters(self, architecture: MlpArchitecture, seed: int) -> ArrayTree:
         """As of `Kind`."""

@@ -15,6 +15,7 @@ from jax.typing import DTypeLike
 
 from senn_cli.nets.activation import activate
 from senn_cli.nets.dropout import scaled
+from senn_cli.nets.features import there
 from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.nets.registry import Parameters, Shifts, Signals, Used
 from senn_cli.nets.silenced import silenced
@@ -69,7 +70,7 @@ class MLP(nn.Module):
         """Runs the network on `x` (N, inputs); arguments as of `Kind.apply`."""
         inputs, preactivations = {}, {}
         for index, m in enumerate(self.shape.maps):
-            inputs[m.name] = x
+            inputs[m.name] = read = x
             (source,) = m.sources
             dormant = source.feature.spare == "dormant"
             dtype = None if m.target.role == "outputs" else self.compute_dtype
@@ -86,6 +87,8 @@ class MLP(nn.Module):
                 h = scaled(h, shifts.factors.get(feature.name))
                 # `where` rather than a product: an empty neuron must not even pass on a NaN.
                 x = h if feature.spare == "dormant" else jnp.where(used[feature.name], h, 0.0)
+                if feature.passes:
+                    x = jnp.where(used[there(feature.name)], x, read)
         return Signals(x, inputs, preactivations)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, 
 import numpy as np
 
 from senn_cli.nets.architecture import CapacityRule
-from senn_cli.nets.features import Architecture, ArrayTree, Map
+from senn_cli.nets.features import Architecture, ArrayTree, Map, there
 
 if TYPE_CHECKING:
     import jax
@@ -150,6 +150,14 @@ class Kind(ABC, Generic[A]):
         """The maps within which a layer at the identity fits, and the number that it gets."""
         return ()
 
+    def slotted(self, architecture: A) -> A | None:
+        """A shape with places for more hidden layers, the same for many architectures; else None.
+
+        The first places are those of the layers that there are; one whose width is 0 passes on what
+        it reads. All arrays of the layers that there are, and of the outputs, keep their shapes.
+        """
+        return None
+
     @abstractmethod
     def initial_parameters(self, architecture: A, seed: int) -> ArrayTree:
         """Parameters at capacity, a function of seed and widths alone."""
@@ -252,9 +260,15 @@ def used(shape: Architecture, widths: jax.Array) -> dict[str, jax.Array | np.nda
     import jax.numpy as jnp
 
     found: dict[str, jax.Array | np.ndarray] = {}
+    before = jnp.zeros((), jnp.int32)
     for feature in shape.features:
         if feature.role == "hidden":
-            found[feature.name] = jnp.arange(feature.capacity) < widths[feature.index]
+            width = widths[feature.index]
+            if feature.passes:  # what is read of it is in use all the same
+                found[there(feature.name)] = width > 0
+                width = jnp.where(width > 0, width, before)
+            found[feature.name] = jnp.arange(feature.capacity) < width
+            before = width
         else:
             found[feature.name] = np.full(feature.capacity, feature.role != "bud")
     return found

@@ -42,8 +42,8 @@ class CapacitySpec(Model):
         Literal["auto"] | Annotated[int, Field(ge=1, le=WIDEST)], BeforeValidator(_multiple)
     ] = Field(
         default="auto",
-        description="Capacities are rounded up to a multiple of this; `auto` is 8 on the CPU and "
-        "64 on a GPU.",
+        description="Capacities are rounded up to a multiple of this; `auto` is 64 on a GPU, "
+        "and on a CPU 32 where growth by `search` has at most 2^19 numbers to learn from, else 8.",
     )
     growth: Annotated[_Room, _GROWS] = Field(
         default=0.5,

@@ -39,6 +39,7 @@ from senn_cli.training.loop import Trainer
 from senn_cli.training.network import Network, new_network
 from senn_cli.training.optimizer import Optimizer, make_optimizer
 from senn_cli.training.ready import require_ready
+from senn_cli.training.room import deepens_by_search, with_room
 from senn_cli.training.stepping import make_stepping
 from senn_cli.training.timetable import Timetable
 from senn_cli.training.vitals import make_vitals
@@ -72,6 +73,7 @@ def assemble(
       UsageError: an optimizer whose state cannot follow a network that grows.
     """
     require_ready(spec, dataset, jax.default_backend())
+    spec = with_room(spec, dataset, jax.default_backend())
     n = len(dataset.train)
     batch = spec.training.batch_of(n)
     timetable = make_timetable(spec, n // batch, until)
@@ -121,7 +123,17 @@ def assemble(
     needs_spectrum = dataset.inputs <= LARGEST_SPECTRUM and (
         optimizer.fixed_input_factor or (spec.proposals == "search" and not kind.tracked)
     )
-    policy = make_policy(spec, objective, optimizer.metric, ledger, optimizer.tracking)
+    small = ledger.efforts.steps == "quick" and place.count == 1 and not isinstance(train, Feed)
+    deepens = small and deepens_by_search(spec) and not spec.transfer.freeze
+    policy = make_policy(
+        spec, objective, optimizer.metric, ledger, optimizer.tracking, deepens=deepens
+    )
+    known = None
+    if needs_spectrum:
+        if deepens and not isinstance(train, Feed):
+            known = spectrum_of_few(train)
+        else:
+            known = input_spectrum(train, ledger)
     track = None
     if optimizer.tracking is not None and optimizer.tracking.every is not None:
         track = make_look(objective, optimizer.metric, optimizer.tracking, augmented, ledger, train)
@@ -134,18 +146,19 @@ def assemble(
         policy=policy,
         limits=limits_of(spec) if spec.grows else Limits(),
         timetable=timetable,
-        rule=kind.capacity_rule(spec, platform),
+        rule=replace(kind.capacity_rule(spec, platform), together=deepens),
         seed=spec.seed,
         ledger=ledger,
         run_steps=run_steps,
         evaluate=evaluate,
         added=Program("evaluate", make_add(objective), ledger, static=(0, 4)),
         track=track,
-        input_spectrum=input_spectrum(train, ledger) if needs_spectrum else None,
+        input_spectrum=known,
         watch=Watch.of(spec),
         vitals=Program("vitals", make_vitals(objective), ledger, static=(0,)),
         system=Program("system", make_system(objective, optimizer.metric), ledger, static=(0,)),
         place=place,
+        deepens=deepens,
     )
     with ledger.phase("evaluate"):
         # All images of CIFAR-10 would take 25 s on two cores, to tell the order of magnitude.
@@ -232,6 +245,18 @@ def growth_until(spec: Spec, per_epoch: int) -> int | None:
     """The last step at which the spec lets the network grow; None where it says none."""
     until = None if spec.growth is None else spec.growth.until
     return None if until is None else until.in_steps(per_epoch)
+
+
+def spectrum_of_few(train: Arrays) -> Spectrum:
+    """As `input_spectrum`, of data so small that nothing is compiled for it."""
+    data = jax.device_get(train)
+    x = np.asarray(inputs(data), np.float64)
+    a = np.concatenate([np.ones((len(x), 1)), x], axis=1)
+    counted = a if data.weights is None else data.weights[:, None] * a
+    matrix = a.T @ counted / len(a)
+    values, vectors = np.linalg.eigh(matrix)
+    found = (matrix, np.maximum(values, 0.0), vectors)
+    return Spectrum(*(jnp.asarray(array, jnp.float32) for array in found))
 
 
 def input_spectrum(train: Data, ledger: Ledger) -> Spectrum:

@@ -8,11 +8,14 @@ from senn_cli.spec import Spec
 from senn_cli.spec.aimed import AimedSpec
 from senn_cli.spec.expansion import SearchSpec
 from senn_cli.training.footprint import looks
+from senn_cli.training.room import deepens_by_search
 
 _UNLIMITED = 2  # times that a layer is enlarged, or layers that come, where nothing limits them
 
 
-def expected_programs(spec: Spec, start: Architecture, *, validated: bool) -> int:
+def expected_programs(
+    spec: Spec, start: Architecture, *, validated: bool, few: bool = False
+) -> int:
     """About how many programs a run from `start` compiles; exact where nothing grows, on a CPU.
 
     Growth within a capacity compiles nothing, but another capacity or another layer has all
@@ -20,9 +23,10 @@ def expected_programs(spec: Spec, start: Architecture, *, validated: bool) -> in
 
     Args:
       validated: whether there are validation data.
+      few: whether the data are small, `room.small`.
     """
     # The loss of the training, validation and test data: block by block, one program does for all.
-    parts = 1 if kind_of(start).one_by_one else 3 if validated else 2
+    parts = 1 if few or kind_of(start).one_by_one else 3 if validated else 2
     natural = spec.optimizer.kind == "natural_gradient"
     # A step, or where steps go one by one that and the order of the examples; the spectrum of the
     # inputs or a look at the curvature.
@@ -32,6 +36,11 @@ def expected_programs(spec: Spec, start: Architecture, *, validated: bool) -> in
     a_round = _search(spec, start) if isinstance(spec.growth, SearchSpec) else 1
     if isinstance(spec.growth, AimedSpec):
         a_round = spec.growth.programs * len(start.hidden)
+    if few and deepens_by_search(spec):
+        # No spectrum, and one program each for all sites; a step of more layers than one, and a
+        # search and scores of wider ones (`growth/compiled.py`).
+        widens = spec.growth is not None and spec.growth.width.enabled
+        return parts + 1 + 4 + 3 * widens + 3 * min(1, _changes(spec, start))
     return first + a_round + _changes(spec, start) * (parts + a_round + looks(start))
 
 

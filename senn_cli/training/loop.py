@@ -25,6 +25,7 @@ from senn_cli.growth.policy import Policy, View
 from senn_cli.growth.settings import Limits
 from senn_cli.nets.architecture import CapacityRule
 from senn_cli.nets.registry import kind_of
+from senn_cli.nets.slots import slots_of
 from senn_cli.randomness import key_data
 from senn_cli.training.ahead import compile_ahead
 from senn_cli.training.best import Best, Watch
@@ -33,7 +34,7 @@ from senn_cli.training.forks import Forks
 from senn_cli.training.growing import Carried, Grower, events_of
 from senn_cli.training.looking import Look
 from senn_cli.training.measure import Measure
-from senn_cli.training.network import Network
+from senn_cli.training.network import Network, blank_state
 from senn_cli.training.observer import Observer
 from senn_cli.training.optimizer import Optimizer
 from senn_cli.training.region import row_of
@@ -54,6 +55,7 @@ class Trainer:
       vitals: how units fare, and system: their Fisher matrix, for the audit; None where there is
         none.
       place: over which devices the run goes.
+      deepens: whether an inserted layer compiles nothing, `nets/slots.py`.
       limit: the loss above which training has diverged.
       last_row: the newest row of metrics.
     """
@@ -78,6 +80,7 @@ class Trainer:
     vitals: Program | None = None
     system: Program | None = None
     place: Placement = ONE
+    deepens: bool = False
     progress: Any = field(default_factory=no_progress)
     memory: GrowthMemory = field(default_factory=GrowthMemory)
     best: Best = field(default_factory=Best)
@@ -85,7 +88,7 @@ class Trainer:
     last_row: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.measure = Measure(self.dataset, self.evaluate, self.added, self.ledger)
+        self.measure = Measure(self.dataset, self.evaluate, self.added, self.ledger, self.deepens)
         keys = Keys(*(key_data(self.seed, use) for use in ("batches", "fisher", "augment")))
         self.keys, self.progress, self.track_key = self.place.replicated(
             (keys, self.progress, key_data(self.seed, "track"))
@@ -300,17 +303,26 @@ class Trainer:
             known = self.place.replicated(np.int32(NEVER if ended is None else ended))
             told = changed(state.optimizer, Ending, lambda ending: ending._replace(ended=known))
             state = state._replace(optimizer=told)
+        widths: Any = network.widths
+        shape = network.architecture.shape()
+        slots = slots_of(network.architecture, 2) if self.deepens else None
+        like = state
+        if slots is not None:
+            shape, widths = slots.shape, slots.widths(widths)
+            state = slots.filled(state, blank_state(slots.shape, self.optimizer))
         state, progress = self.run_steps(
-            network.architecture.shape(),
+            shape,
             state,
             progress,
-            network.widths,
+            widths,
             self.train,
             self.keys,
             self.input_factor,
             np.int32(stop),
             np.float32(self.limit),
         )
+        if slots is not None:
+            state = slots.emptied(state, like)
         return Network(network.architecture, state, network.widths), progress
 
     def looked(self, network: Network) -> Network:

@@ -1,7 +1,8 @@
 """Losses and figures of networks on data.
 
 On a CPU, networks whose steps go one by one are measured block by block, too: no convolution is
-then within a loop, and one program does for all parts of the data.
+then within a loop, and one program does for all parts of the data. So are others on data so small
+that compiling takes more than running, `engine/effort.py`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from senn_cli.engine.mesh import ONE, placement_of
 from senn_cli.engine.programs import Ledger, Program
 from senn_cli.nets.features import Architecture
 from senn_cli.nets.registry import kind_of
+from senn_cli.nets.slots import blank_parameters, slots_of
 from senn_cli.training.network import Network
 
 
@@ -31,12 +33,14 @@ class Measure:
       dataset: whose task and unit the figure has.
       program: evaluates a network on data on the device; added: on some rows of it, or of what
         the host has.
+      deepens: whether it is for networks of any number of layers, `nets/slots.py`.
     """
 
     dataset: Dataset
     program: Program
     added: Program
     ledger: Ledger
+    deepens: bool = False
 
     @property
     def figure(self) -> str:
@@ -46,8 +50,12 @@ class Measure:
     def __call__(self, data: Data, network: Network) -> tuple[float, float]:
         """Mean loss and figure (accuracy, or squared error in the targets' units) of `data`."""
         shape = network.architecture.shape()
-        known = (shape, network.state.params, network.widths)
+        known: tuple[Any, ...] = (shape, network.state.params, network.widths)
         block = self._block(data, shape)
+        slots = slots_of(network.architecture, 1) if self.deepens else None
+        if slots is not None:
+            params = slots.filled(network.state.params, blank_parameters(slots.shape))
+            known = (slots.shape, params, slots.widths(network.widths))
         if block is None:
             loss, value = self.program(*known, data)
         else:
@@ -73,7 +81,8 @@ class Measure:
         if isinstance(data, Feed):
             return min(len(data), kind.block)
         alone = placement_of(data.y) is ONE
-        if kind.one_by_one and alone and {d.platform for d in data.y.devices()} == {"cpu"}:
+        few = kind.one_by_one or self.ledger.efforts.steps == "quick"
+        if few and alone and {d.platform for d in data.y.devices()} == {"cpu"}:
             return min(len(self.dataset.train), kind.block)
         return None
 

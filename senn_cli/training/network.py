@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
@@ -17,6 +18,7 @@ from senn_cli.growth.edits import AddUnits, Edit, Enlarge, InsertLayer, SplitUni
 from senn_cli.nets.architecture import CapacityRule
 from senn_cli.nets.features import Architecture, ArrayTree
 from senn_cli.nets.registry import Parameters
+from senn_cli.nets.slots import blank_parameters
 from senn_cli.training.optimizer import Optimizer
 
 
@@ -65,6 +67,18 @@ def new_network(architecture: Architecture, params: ArrayTree, optimizer: Optimi
     return on_device(architecture, jax.device_get(TrainState(*fields)))
 
 
+@lru_cache(maxsize=8)
+def _blank(shape: Any, optimizer: Optimizer) -> TrainState:
+    blank: TrainState = jax.device_get(new_network(shape, blank_parameters(shape), optimizer).state)
+    return blank
+
+
+def blank_state(shape: Architecture, optimizer: Optimizer) -> TrainState:
+    """The state of a network whose parameters are zero, on the host; see `nets/slots.py`."""
+    known: Any = shape  # which is hashable, as every architecture
+    return _blank(known, optimizer)
+
+
 def on_device(
     architecture: Architecture,
     state: Any,
@@ -111,12 +125,21 @@ def capacity_edits(
     Args:
       seed, step: what draws of units that come with an enlargement are a function of.
     """
+    layers, together = architecture.hidden, 0
+    if rule.together:
+        together = max((layer.capacity for layer in layers), default=0)
     if isinstance(edit, InsertLayer) and not edit.capacity:
-        return [replace(edit, capacity=rule.room(edit.weights.shape[1]))]
-    if not isinstance(edit, AddUnits | SplitUnit):
+        edit = replace(edit, capacity=rule.room(edit.weights.shape[1], together))
+        room = edit.capacity
+    elif isinstance(edit, AddUnits | SplitUnit):
+        layer = layers[edit.layer]
+        width = layer.width + edit.count
+        if width <= layer.capacity:
+            return [edit]
+        room = rule.room(width, max(layer.capacity, together))
+        if not rule.together:
+            return [Enlarge(edit.layer, room, seed, step), edit]
+    else:
         return [edit]
-    layer = architecture.hidden[edit.layer]
-    width = layer.width + edit.count
-    if width <= layer.capacity:
-        return [edit]
-    return [Enlarge(edit.layer, rule.room(width, layer.capacity), seed, step), edit]
+    short = [i for i, layer in enumerate(layers) if rule.together and layer.capacity < room]
+    return [*(Enlarge(index, room, seed, step) for index in short), edit]

@@ -14,6 +14,7 @@ from senn_cli.runs.environment import machine_memory
 from senn_cli.spec import Spec
 from senn_cli.training.footprint import Memory, memory
 from senn_cli.training.largest import largest
+from senn_cli.training.room import with_room
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,12 @@ def make_plan(spec: Spec, dataset: Dataset) -> Plan:
     Where the spec leaves the device open, capacities are those of a CPU.
     What must hold for it is asked before, by `ready.require_ready`.
     """
-    examples = len(dataset.train)
+    platform = "gpu" if spec.device.kind == "gpu" else "cpu"
+    spec, examples = with_room(spec, dataset, platform), len(dataset.train)
     batch = spec.training.batch_of(examples)
     per_epoch = examples // batch
     steps = spec.training.steps_of(per_epoch)
-    kind, platform = kind_named(spec.network.kind), "gpu" if spec.device.kind == "gpu" else "cpu"
+    kind = kind_named(spec.network.kind)
     start = kind.start(spec, dataset.train.x.shape[1:], dataset.outputs, platform)
     rule = kind.capacity_rule(spec, platform)
 

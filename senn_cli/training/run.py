@@ -246,7 +246,12 @@ def _start(
         hidden=architecture.widths,
         parameters=architecture.parameters,
         unit=kind_of(architecture).unit,
-        programs=expected_programs(spec, architecture, validated=dataset.validation is not None),
+        programs=expected_programs(
+            spec,
+            architecture,
+            validated=dataset.validation is not None,
+            few=trainer.ledger.efforts.steps == "quick",
+        ),
         kept=bool(jax.config.jax_compilation_cache_dir),  # type: ignore[attr-defined]
     )
 

@@ -10,7 +10,7 @@ import pytest
 from senn_cli.engine.arrays import Arrays
 from senn_cli.engine.objective import CLASSIFICATION
 from senn_cli.engine.programs import Ledger
-from senn_cli.growth.compiled import ROOM, Compiled
+from senn_cli.growth.compiled import ROOM, SQUARE, Compiled
 from senn_cli.growth.objective import Neurons
 from senn_cli.growth.settings import WidthSearch
 from senn_cli.growth.target import gain_of_layer, gain_of_neurons
@@ -36,7 +36,7 @@ class Setting:
         self.seen = nets.run(self.shape, self.params, ((self.x - 100.0) * 0.02).astype(np.float32))
         self.sample = self.observe(np.arange(N))
 
-    def observe(self, rows: np.ndarray) -> Any:
+    def observe(self, rows: np.ndarray, by: Compiled | None = None) -> Any:
         data = Arrays(
             *(jnp.asarray(v) for v in (self.x, self.y)),
             shift=jnp.full(INPUTS, 100.0),
@@ -46,7 +46,7 @@ class Setting:
         )
         widths = jnp.asarray(self.shape.widths, jnp.int32)
         params = jax.device_put(self.params)
-        return self.compiled.observe(
+        return (by or self.compiled).observe(
             self.shape.shape(), params, widths, data, rows.astype(np.int32)
         )
 
@@ -173,3 +173,52 @@ def test_the_inputs_spectrum_may_be_known_beforehand(setting: Setting) -> None:
         for known in (None, jnp.linalg.eigh(u.T @ u / N))
     ]
     np.testing.assert_allclose(found[0].weights, found[1].weights, rtol=0.02, atol=0.02)
+
+
+def test_samples_of_equal_size_score_alike(setting: Setting) -> None:
+    """One program each does for all maps where they have the same columns."""
+    equal = Compiled(
+        setting.ledger, CLASSIFICATION, "softmax", damping_a=1e-3, damping_s=1e-3, deepens=True
+    )
+    sample = setting.observe(np.arange(N), equal)
+    rng = np.random.default_rng(4)
+    for i in range(len(setting.shape.maps)):
+        n_in, n_out = setting.shape.map_width(i)
+        used = np.int32(1 + n_in), np.int32(n_out)
+        target = equal.target(sample.a[i], sample.g[i], sample.s[i], *used)
+        exact = setting.target(i)
+        for name in ("eta", "eta_bias", "bound"):
+            expected = float(getattr(exact, name))
+            assert float(getattr(target, name)) == pytest.approx(expected, rel=1e-4)
+        read = np.asarray(setting.sample.reads[i])
+        weights = rng.standard_normal((P, read.shape[1])).astype(np.float32)
+        proposals = Neurons(weights, np.zeros((P, 3), np.float32))
+        wide = sample.reads[i].shape[1] - read.shape[1]
+        padded = proposals._replace(weights=np.pad(weights, ((0, 0), (0, wide))))
+        gain = equal.score_width(target, sample.reads[i], padded, "silu")
+        for ours, theirs in zip(
+            gain, setting.compiled.score_width(exact, read, proposals, "silu"), strict=True
+        ):
+            np.testing.assert_allclose(ours, theirs, rtol=2e-3)
+    sizes = {tuple(jax.tree.map(jnp.shape, each)) for each in zip(*sample[:-1], strict=True)}
+    assert len(sizes) == 1
+    assert len(equal.target._executables) == len(equal.score_width._executables) == 1
+
+
+def test_the_spectrum_of_what_a_layer_reads(setting: Setting) -> None:
+    """Padded where it is known, else of the sample; each of the second moment of all columns."""
+    equal = Compiled(
+        setting.ledger, CLASSIFICATION, "softmax", damping_a=1e-3, damping_s=1e-3, deepens=True
+    )
+    rng = np.random.default_rng(5)
+    read = np.zeros((N, 1 + SQUARE), np.float32)
+    read[:, :4] = rng.standard_normal((N, 4))
+    moment = read.T.astype(np.float64) @ read / N
+    known = np.linalg.eigh(moment[:4, :4])
+    for given in (None, tuple(np.float32(part) for part in known)):
+        found = equal.spectrum(jnp.asarray(read), given)
+        assert found is not None
+        values, vectors = found
+        assert np.all(np.diff(values) >= 0)
+        np.testing.assert_allclose((vectors * values) @ vectors.T, moment, atol=1e-5)
+    assert setting.compiled.spectrum(jnp.asarray(read), None) is None

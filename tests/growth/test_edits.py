@@ -466,6 +466,20 @@ def test_what_does_not_fit_is_preceded_by_room() -> None:
     assert isinstance(split_, Enlarge) and copies.name == "add_neurons"
 
 
+def test_all_layers_have_the_same_room_together() -> None:
+    rule, one = CapacityRule(4, 0.5, together=True), AddUnits(1, np.zeros((4, 2)), np.zeros((3, 2)))
+    assert capacity_edits(MLP, one, rule, seed=3, step=7) == [Enlarge(1, 8, 3, 7), one]
+    within = replace(one, layer=0)
+    assert capacity_edits(MLP, within, rule) == [within]
+    for q, capacity in ((2, 8), (9, 12)):
+        *rooms, layer = capacity_edits(MLP, InsertLayer(2, "inputs", np.zeros((1 + q, q))), rule)
+        assert isinstance(layer, InsertLayer) and layer.capacity == capacity
+        after = MLP
+        for edit in (*rooms, layer):
+            after = edit_architecture(after, edit)
+        assert after.capacities == (capacity,) * 3
+
+
 @pytest.mark.parametrize(
     ("shape", "edit", "message"),
     [

@@ -44,6 +44,18 @@ def test_policies_that_aim_have_their_programs_at_every_layer(policy: str, progr
     assert expected(SMALL, *growth, "network.hidden=[2, 2]", f"{room}=[8, 8]") == 4 + 2 * programs
 
 
+def test_on_small_data_no_further_layer_compiles_anything() -> None:
+    """One program measures all parts, and of those that a round needs one does for all sites; of
+    more layers than one there is a step of their own, of wide ones a search and scores."""
+    spec = parse_spec(SMALL)
+    start = make_plan(spec, load_dataset(spec.data, spec.seed)).start
+    assert expected_programs(spec, start, validated=True, few=True) == 9
+    free = parse_spec(SMALL, overrides=("expansion.price=0",))
+    assert expected_programs(free, start, validated=True, few=True) == 12
+    still = parse_spec(SMALL, overrides=("expansion=none", "optimizer=adam"))
+    assert expected_programs(still, start, validated=True, few=True) == 2
+
+
 def test_another_capacity_compiles_all_again() -> None:
     growth, room = "expansion={{price: {}, max_hidden: {}}}", "network.capacity={initial: [8]}"
     within, once = (expected(SMALL, growth.format(0, most), room) for most in (8, 12))

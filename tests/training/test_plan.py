@@ -92,18 +92,19 @@ def test_memory_is_that_of_the_real_arrays(base: str, overrides: tuple[str, ...]
 
 def test_full_capacity() -> None:
     assert plan().full == plan().start
-    assert plan("expansion=none").full == plan().start
+    assert plan("expansion=none").full == plan("expansion=none").start
     # Twelve more in the second layer, 8 to 16 and 24 (by half, in multiples of 8): as large as it
     # gets, since in the first they would cost a map of two inputs alone.
-    full = plan("expansion.max_hidden=25").full
+    eights = "network.capacity.multiple=8"
+    full = plan("expansion.max_hidden=25", eights).full
     assert sum(full.widths) == 25
     assert max(full.capacities) == 24
     limited = plan("expansion.max_hidden=25", "expansion.width.max_width=10").full
     assert limited.widths == (10, 10)
-    narrow = plan("expansion.width.max_width=10", "expansion.depth=false").full
+    narrow = plan("expansion.width.max_width=10", "expansion.depth=false", eights).full
     assert (narrow.widths, narrow.capacities) == ((10, 10), (16, 16))
     assert plan("expansion.width.max_width=10").full == plan().start  # layers may come
-    found = plan("expansion.max_hidden=25")
+    found = plan("expansion.max_hidden=25", eights)
     assert found.full_memory.total > found.memory.total
     assert found.full_memory.data == found.memory.data
 
@@ -162,7 +163,14 @@ def test_all_devices_are_those_that_can_be_expected(monkeypatch: pytest.MonkeyPa
 
 def test_the_device_decides_on_automatic_capacities() -> None:
     assert plan("device=gpu").start.capacities == (64, 64)
-    assert plan("device=cpu").start.capacities == (8, 8)
+    assert plan("device=cpu", "expansion=none").start.capacities == (8, 8)
+
+
+def test_networks_that_grow_on_small_data_have_room() -> None:
+    assert plan("device=cpu").start.capacities == (32, 32)
+    assert plan("device=cpu", "network.capacity.multiple=8").start.capacities == (8, 8)
+    large = "data={source: moons, train: 300000, test: 50}"  # 2 numbers an example, of 2^19 in all
+    assert plan("device=cpu", large).start.capacities == (8, 8)
 
 
 def test_without_limits_nothing_is_promised_of_a_densenet() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from typing import Any
 
 import jax
 import numpy as np
@@ -63,8 +64,8 @@ class SearchRound:
 
     def _look(self, rows: np.ndarray) -> Observed:
         view = self.view
-        args = (view.architecture.shape(), view.params, view.widths, *handed(view.data, rows))
-        return Observed(self.compiled, self.compiled.observe(*args))
+        args = (view.architecture, view.params, view.widths, *handed(view.data, rows))
+        return Observed(self.compiled, self.compiled.look(*args))
 
     def _target(self, observed: Observed, site: Site) -> Target:
         m = self.grown.map(site)
@@ -209,12 +210,14 @@ class SearchRound:
         source, active = self._source(self.searched, site), self.grown.readable(site)
         if site.kind == "width":
             activation = view.architecture.hidden[site.index].activation
-            spectrum = view.input_spectrum if site.index == 0 else None
+            known = view.input_spectrum if site.index == 0 else None
+            spectrum = self.compiled.spectrum(source, known)
             proposals = self.compiled.search_width(
                 key, source, spectrum, residual, np.int32(1 + active), activation, s.width
             )
         else:
-            proposals = self.compiled.search_depth(key, source, residual, np.int32(active), s.depth)
+            args = self._narrowed(site, source, residual)
+            proposals = self.compiled.search_depth(key, *args, np.int32(active), s.depth)
         return self._score(site, proposals)
 
     def _score(self, site: Site, proposals: Neurons) -> _Pool:
@@ -226,7 +229,8 @@ class SearchRound:
             gain = self.compiled.score_width(target, source, proposals, activation)
         else:
             active = np.int32(self.grown.readable(site))
-            gain = self.compiled.score_depth(target, source, proposals, active)
+            read, _ = self._narrowed(site, source, target.residual)
+            gain = self.compiled.score_depth(target, read, proposals, active)
         found, eta, bound = jax.device_get((gain, target.eta, target.bound))
         exact, bias, eta = found.exact, found.bias, float(eta)
         value = exact - bias if s.bias_removed else exact
@@ -250,6 +254,11 @@ class SearchRound:
             weights=self._shown(site, proposals, index),
         )
         return _Pool(proposals, candidate, index, float(bound))
+
+    def _narrowed(self, site: Site, source: jax.Array, residual: jax.Array) -> tuple[Any, Any]:
+        """`Compiled.narrowed` for a layer at `site`, in search and score alike."""
+        _, outputs = self.grown.size(self.grown.map(site))
+        return self.compiled.narrowed(source, residual, max(self.grown.readable(site), outputs))
 
     def _shown(self, site: Site, proposals: Neurons, index: int) -> tuple[float, ...] | None:
         """The weights of a proposed neuron that reads so little that it can be drawn."""
