@@ -176,7 +176,8 @@ class Compiled:
         columns = next(enough, None) if self.deepens else None
         if columns is None:
             return source, residual
-        return np.asarray(source)[:, : 1 + columns], np.asarray(residual)[:, :columns]
+        one: Any = np.asarray if len(source.devices()) == 1 else jnp.asarray
+        return one(source)[:, : 1 + columns], one(residual)[:, :columns]
 
     def spectrum(self, source: jax.Array, known: Spectrum | None) -> Spectrum | None:
         """Of the second moment of what proposals read, where `search_width` is to be given it.

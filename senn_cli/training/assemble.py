@@ -19,6 +19,7 @@ from senn_cli.engine.arrays import Arrays, examples, inputs, weights_of
 from senn_cli.engine.effort import efforts_of
 from senn_cli.engine.evaluate import make_add, make_evaluate
 from senn_cli.engine.feed import Data, Feed, placed
+from senn_cli.engine.hosts import here
 from senn_cli.engine.mesh import placement
 from senn_cli.engine.metric import weighted
 from senn_cli.engine.objective import objective_of
@@ -123,7 +124,8 @@ def assemble(
     needs_spectrum = dataset.inputs <= LARGEST_SPECTRUM and (
         optimizer.fixed_input_factor or (spec.proposals == "search" and not kind.tracked)
     )
-    small = ledger.efforts.steps == "quick" and place.count == 1 and not isinstance(train, Feed)
+    # What lies by rows over processes is nowhere whole, as the searches of few data take it.
+    small = ledger.efforts.steps == "quick" and here().count == 1 and not isinstance(train, Feed)
     deepens = small and deepens_by_search(spec) and not spec.transfer.freeze
     policy = make_policy(
         spec, objective, optimizer.metric, ledger, optimizer.tracking, deepens=deepens
@@ -131,7 +133,7 @@ def assemble(
     known = None
     if needs_spectrum:
         if deepens and not isinstance(train, Feed):
-            known = spectrum_of_few(train)
+            known = place.replicated(spectrum_of_few(train))
         else:
             known = input_spectrum(train, ledger)
     track = None
@@ -248,15 +250,15 @@ def growth_until(spec: Spec, per_epoch: int) -> int | None:
 
 
 def spectrum_of_few(train: Arrays) -> Spectrum:
-    """As `input_spectrum`, of data so small that nothing is compiled for it."""
+    """As `input_spectrum`, on the host: of data so small that nothing is compiled for it."""
     data = jax.device_get(train)
     x = np.asarray(inputs(data), np.float64)
     a = np.concatenate([np.ones((len(x), 1)), x], axis=1)
     counted = a if data.weights is None else data.weights[:, None] * a
     matrix = a.T @ counted / len(a)
     values, vectors = np.linalg.eigh(matrix)
-    found = (matrix, np.maximum(values, 0.0), vectors)
-    return Spectrum(*(jnp.asarray(array, jnp.float32) for array in found))
+    found: Any = (matrix, np.maximum(values, 0.0), vectors)
+    return Spectrum(*(array.astype(np.float32) for array in found))
 
 
 def input_spectrum(train: Data, ledger: Ledger) -> Spectrum:
