@@ -110,10 +110,11 @@ def _train(
     stop = until_of(until)
 
     def action(observer: Observer) -> Run:
-        from senn_cli.training.resume import resume_run
         from senn_cli.training.run import train_run
 
         if going_on:
+            from senn_cli.training.resume import resume_run
+
             assert run_directory is not None
             return resume_run(run_directory, spec=spec, until=stop, observers=[observer])
         return train_run(

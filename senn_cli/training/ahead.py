@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from senn_cli.engine.mesh import Placement
@@ -29,10 +29,14 @@ def compile_ahead(
     blank = new_network(architecture, initial_parameters(architecture, 0), optimizer)
     shapes: Any = place.shapes((blank.state, blank.widths))
     # Promised here and now: whoever needs one of them first then waits for the thread.
-    promised = jobs(Network(architecture, *shapes))
+    return in_thread(jobs(Network(architecture, *shapes)))
+
+
+def in_thread(jobs: Sequence[Callable[[], None]]) -> threading.Thread:
+    """Has a thread do what `Program.expect` has promised, in this order."""
 
     def work() -> None:
-        for job in promised:
+        for job in jobs:
             job()
 
     thread = threading.Thread(target=work, name="compile ahead")

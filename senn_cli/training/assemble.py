@@ -62,11 +62,14 @@ def assemble(
     ledger: Ledger,
     until: Duration | None = None,
     network: Callable[[Dataset, Optimizer], Network] | None = None,
+    *,
+    begin: bool = False,
 ) -> Trainer:
     """A trainer at step 0.
 
     Args:
       until: where it shall stop before the end.
+      begin: whether its first steps are compiled in a thread from here on.
       network: makes the network to start from; by default it is drawn from the seed.
 
     Raises:
@@ -162,6 +165,8 @@ def assemble(
         place=place,
         deepens=deepens,
     )
+    if begin:
+        trainer.begin()
     with ledger.phase("evaluate"):
         # All images of CIFAR-10 would take 25 s on two cores, to tell the order of magnitude.
         first, _ = trainer.measure(trainer.sample if kind.tracked else train, trainer.network)

@@ -27,14 +27,14 @@ from senn_cli.nets.architecture import CapacityRule
 from senn_cli.nets.registry import kind_of
 from senn_cli.nets.slots import slots_of
 from senn_cli.randomness import key_data
-from senn_cli.training.ahead import compile_ahead
+from senn_cli.training.ahead import compile_ahead, in_thread
 from senn_cli.training.best import Best, Watch
 from senn_cli.training.exact import LIMIT, gain
 from senn_cli.training.forks import Forks
 from senn_cli.training.growing import Carried, Grower, events_of
 from senn_cli.training.looking import Look
 from senn_cli.training.measure import Measure
-from senn_cli.training.network import Network, blank_state
+from senn_cli.training.network import Network, Placed, TrainState, placed_in
 from senn_cli.training.observer import Observer
 from senn_cli.training.optimizer import Optimizer
 from senn_cli.training.region import row_of
@@ -254,13 +254,12 @@ class Trainer:
 
         def jobs(network: Network) -> list[Callable[[], None]]:
             shape, state, widths = network.architecture.shape(), network.state, network.widths
-            count, limit, step = np.int32(0), np.float32(self.limit), np.int32(0)
-            steps = (shape, state, self.progress, widths, self.train, self.keys)
+            step = np.int32(0)
             looks = (shape, state.curvature, state.params, widths)
             parts = (self.validation, self.sample)
             measured = [data for data in parts if data is not None and not isinstance(data, Feed)]
             return [
-                self.run_steps.expect(*steps, self.input_factor, count, limit),
+                self._first_steps(network),
                 *(
                     [self.track.expect(*looks, self.train, self.track_key, step)]
                     if self.track
@@ -271,6 +270,20 @@ class Trainer:
             ]
 
         compile_ahead(coming, self.optimizer, self.place, jobs)
+
+    def begin(self) -> None:
+        """Has a thread compile the steps to come, while all else is made ready for them."""
+        in_thread([self._first_steps(self.network)])
+
+    def _first_steps(self, network: Network) -> Callable[[], None]:
+        """What compiles the steps of such a network, of arrays or of shapes alone."""
+        _, shape, state, widths = self._placed(network, network.state)
+        steps = (shape, state, self.progress, widths, self.train, self.keys, self.input_factor)
+        return self.run_steps.expect(*steps, np.int32(0), np.float32(0))
+
+    def _placed(self, network: Network, state: TrainState) -> Placed:
+        slots = slots_of(network.architecture, 2) if self.deepens else None
+        return placed_in(slots, network, state, self.optimizer)
 
     @property
     def exhausted(self) -> bool:
@@ -303,16 +316,10 @@ class Trainer:
             known = self.place.replicated(np.int32(NEVER if ended is None else ended))
             told = changed(state.optimizer, Ending, lambda ending: ending._replace(ended=known))
             state = state._replace(optimizer=told)
-        widths: Any = network.widths
-        shape = network.architecture.shape()
-        slots = slots_of(network.architecture, 2) if self.deepens else None
-        like = state
-        if slots is not None:
-            shape, widths = slots.shape, slots.widths(widths)
-            state = slots.filled(state, blank_state(slots.shape, self.optimizer))
-        state, progress = self.run_steps(
+        slots, shape, filled, widths = self._placed(network, state)
+        found, progress = self.run_steps(
             shape,
-            state,
+            filled,
             progress,
             widths,
             self.train,
@@ -322,8 +329,8 @@ class Trainer:
             np.float32(self.limit),
         )
         if slots is not None:
-            state = slots.emptied(state, like)
-        return Network(network.architecture, state, network.widths), progress
+            found = slots.emptied(found, state)
+        return Network(network.architecture, found, network.widths), progress
 
     def looked(self, network: Network) -> Network:
         """A network after a look at the curvature, where it is tracked; it is used up."""

@@ -18,7 +18,7 @@ from senn_cli.growth.edits import AddUnits, Edit, Enlarge, InsertLayer, SplitUni
 from senn_cli.nets.architecture import CapacityRule
 from senn_cli.nets.features import Architecture, ArrayTree
 from senn_cli.nets.registry import Parameters
-from senn_cli.nets.slots import blank_parameters
+from senn_cli.nets.slots import Slots, blank_parameters
 from senn_cli.training.optimizer import Optimizer
 
 
@@ -73,10 +73,24 @@ def _blank(shape: Any, optimizer: Optimizer) -> TrainState:
     return blank
 
 
-def blank_state(shape: Architecture, optimizer: Optimizer) -> TrainState:
-    """The state of a network whose parameters are zero, on the host; see `nets/slots.py`."""
-    known: Any = shape  # which is hashable, as every architecture
-    return _blank(known, optimizer)
+class Placed(NamedTuple):
+    """What steps take of a network: with places for more layers where there are `slots`."""
+
+    slots: Slots | None
+    shape: Architecture
+    state: TrainState
+    widths: Any
+
+
+def placed_in(
+    slots: Slots | None, network: Network, state: TrainState, optimizer: Optimizer
+) -> Placed:
+    """A network in this state, its empty places with a state of zeros."""
+    if slots is None:
+        return Placed(None, network.architecture.shape(), state, network.widths)
+    shape: Any = slots.shape  # which is hashable, as every architecture
+    filled = slots.filled(state, _blank(shape, optimizer))
+    return Placed(slots, slots.shape, filled, slots.widths(network.widths))
 
 
 def on_device(

@@ -120,7 +120,7 @@ def new_run(
         device, ledger, dataset = begin(spec, heard)
         for note in dataset.notes:
             heard.note(f"note: {note}")
-        trainer = assemble(spec, dataset, ledger, until, network)
+        trainer = assemble(spec, dataset, ledger, until, network, begin=True)
         match run_directory:
             case RunDirectory():
                 directory = run_directory
