@@ -35,7 +35,7 @@ def with_room(spec: Spec, dataset: Dataset, platform: str) -> Spec:
 
     Only where proposals are searched for: dormant ones would become more.
     """
-    capacity = spec.network.capacity
+    capacity = getattr(spec.network, "capacity", None)  # which only some kinds offer
     if not isinstance(capacity, CapacitySpec) or capacity.multiple != "auto":
         return spec
     few = small(spec, len(dataset.train), dataset.inputs, platform)

@@ -128,7 +128,8 @@ def test_dry_run(place: Path) -> None:
 
 
 def test_dry_run_at_full_capacity(place: Path) -> None:
-    result = invoke("--dry-run", "--set", "expansion={max_hidden: 20}")
+    eights = ("--set", "network.capacity.multiple=8")
+    result = invoke("--dry-run", "--set", "expansion={max_hidden: 20}", *eights)
     assert "Full capacity: 8-24 hidden neurons" in result.stdout  # for 3 and 17
     assert "room for the 20 of expansion.max_hidden" in result.stdout
     assert "samples of a growth round" in result.stdout
