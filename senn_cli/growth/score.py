@@ -134,6 +134,25 @@ def eta_bias(m: MapStatistics) -> Any:
     return _arrays(m).sum(m.a_inverse * m.scatter)
 
 
+def eta_error(m: MapStatistics, other: Any) -> Any:
+    """The standard error of `eta` by the noise of both gradients, as `gain_error` has it of a gain.
+
+    Noise with the second moment (A (x) S) c / N has, whitened by the damped factors, the variances
+    of A_cc^-1 A_cc (without damping) in each of the m outputs: as much as it would have alike in
+    d = Tr[P]^2 / Tr[P^2] directions an output, P = A_cc^-1 A_cc.
+
+    Args:
+      m: the map.
+      other: dW of other batches, `(n, m)`.
+    """
+    array = _arrays(m)
+    half = m._replace(gradient=0.5 * (m.gradient - other))
+    p = m.a_inverse @ array.where(m.used, m.a, 0.0)
+    outputs = array.sum(m.s_inverse * m.s)
+    directions = array.trace(p) ** 2 / array.sum(p * p.T) * outputs
+    return 2.0 * eta(half) / array.sqrt(array.maximum(directions, 1.0))
+
+
 def residual_gradient(m: MapStatistics, gradient: Any = None) -> Any:
     """What no used row accounts for, dW - A_:c A_cc^-1 dW_c, zero on used rows; `(n, m)`."""
     gradient = m.gradient if gradient is None else gradient

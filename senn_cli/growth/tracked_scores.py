@@ -20,10 +20,11 @@ from senn_cli.nets.registry import used
 
 
 class TrackedScores(NamedTuple):
-    """What growth is decided by; all but `etas` by the name of a hidden layer or a bud.
+    """What growth is decided by; all but the first two by the name of a hidden layer or a bud.
 
     Attributes:
       etas: eta of every map by its name; its sum is what thresholds are relative to.
+      eta_errors: the standard error of each by the noise of gradients.
       gains: Theorem 2's lower bound for every unit, 0 for those in use, `(capacity,)`.
       errors: the standard error of such a gain by the noise of gradients, `(capacity,)`.
       costs: of removing every unit, 0 for those not in use, `(capacity,)`.
@@ -31,6 +32,7 @@ class TrackedScores(NamedTuple):
     """
 
     etas: dict[str, Any]
+    eta_errors: dict[str, Any]
     gains: dict[str, Any]
     errors: dict[str, Any]
     costs: dict[str, Any]
@@ -49,12 +51,13 @@ def tracked_scores(
     units = used(shape, widths)
     blank = {f.name: jnp.zeros(f.capacity) for f in shape.features if f.grows}
     gains, variances, costs, changes = dict(blank), dict(blank), dict(blank), dict(blank)
-    etas = {}
+    etas, eta_errors = {}, {}
     for wire in standing(shape):
         pair = state.factors.maps[wire.name]
         first, other = state.slow.averages[wire.name]
         view = moments.of_tracked(tracking.settings, pair, first)
         etas[wire.name] = score.eta(view, other)
+        eta_errors[wire.name] = score.eta_error(view, other)
         groups = jnp.asarray(np.concatenate([wire.groups(source) for source in wire.sources]))
         # What only one of the two averages has seen has no product of two yet.
         seen = jnp.min(state.slow.ages[wire.name], axis=0)[groups[:, 0]] > 0
@@ -75,4 +78,4 @@ def tracked_scores(
             costs[name] += removal.cost[here]
             changes[name] += removal.change[here]
     errors = {name: jnp.sqrt(variance) for name, variance in variances.items()}
-    return TrackedScores(etas, gains, errors, costs, changes)
+    return TrackedScores(etas, eta_errors, gains, errors, costs, changes)

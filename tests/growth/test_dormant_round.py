@@ -59,6 +59,7 @@ def scores(
     buds: dict[int, float] | None = None,
     error: float = 0.0,
     eta: float = 1.0,
+    eta_error: float = 0.0,
 ) -> TrackedScores:
     """Scores of 0 but for `gains`, costs of 1 but for `costs`; by layer and channel."""
 
@@ -84,6 +85,7 @@ def scores(
     capacities = {f.name: f.capacity for f in net.features if f.grows}
     return TrackedScores(
         etas={"one": 0.25 * eta, "two": 0.75 * eta},
+        eta_errors={"one": 0.6 * eta_error, "two": 0.8 * eta_error},
         gains=named(filled(gains, 0.0)) | standing,
         errors={name: np.full(capacity, error) for name, capacity in capacities.items()},
         costs=named(filled(costs, 1.0)),
@@ -174,6 +176,18 @@ def test_with_a_score_that_noise_has_made_negative_nothing_passes_by_being_less_
         replace(ALWAYS, noise=1.0), scores(net, gains={(0, 3): 0.01}, error=0.1, eta=-1.0), net
     )
     assert not [d for d in found if d.edit is not None]
+
+
+@pytest.mark.parametrize("eta", [-1.0, 0.0, 0.5])
+def test_a_score_within_its_noise_bars_as_much_as_its_noise_does(net: Net, eta: float) -> None:
+    # tau is 0.1, and the errors of two maps join to 3 standard errors of 1.
+    gains, costs = {(0, 3): 0.31, (1, 2): 0.29}, {(0, 0): 0.29, (1, 0): 0.31}
+    found = scores(net, gains=gains, costs=costs, eta=eta, eta_error=1.0)
+    decisions = decided(replace(ALWAYS, noise=3.0), found, net)
+    assert {e.layer: e.units for e in edits(decisions, Activate)} == {0: (3,)}
+    assert {(e.layer, e.unit) for e in edits(decisions, RemoveUnit)} == {(0, 0)}
+    told = next(c for d in decisions for c in d.candidates if isinstance(d.edit, Activate))
+    assert (told.eta, told.ratio) == (pytest.approx(3.0), pytest.approx(0.31 / 3.0))
 
 
 @pytest.mark.parametrize("every", [1, 10])

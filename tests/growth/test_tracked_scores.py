@@ -218,6 +218,10 @@ def test_errors_are_the_standard_deviations_of_gains_that_are_noise(double: None
             # is good to some 5 percent.
             assert deviation == pytest.approx(error[:, channel].mean(), rel=0.2)
     assert checked == sum(NET.capacities) - sum(NET.widths) + len(NET.hidden) * NET.bud
+    for name, eta in found.etas.items():
+        deviation, error = np.std(eta), float(np.mean(found.eta_errors[name]))
+        assert abs(np.mean(eta)) < 4 * deviation / np.sqrt(draws)
+        assert deviation == pytest.approx(error, rel=0.2), name
 
 
 # What edits do to scores.

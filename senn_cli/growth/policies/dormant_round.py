@@ -33,9 +33,11 @@ class DormantRound:
         features = self.before.features
         self.layers = [f for f in features if f.role == "hidden" and f.spare == "dormant"]
         self.buds = [f for f in features if f.role == "bud"]
-        self.eta = float(sum(scores.etas.values()))
-        # A noisy eta may be negative; then nothing is below the threshold, and noise decides alone.
-        self.least = max(settings.threshold * max(self.eta, 0.0), settings.stop)
+        # eta tells nothing below its own noise, and may be negative there: a share of that would
+        # bar nothing.
+        error = math.hypot(*map(float, scores.eta_errors.values()))
+        self.eta = max(float(sum(scores.etas.values())), settings.noise * error, 0.0)
+        self.least = max(settings.threshold * self.eta, settings.stop)
         epochs = view.step // view.per_epoch - (view.step - view.every) // view.per_epoch
         self.epochs = min(epochs, view.step // view.per_epoch)
         self.fresh = {f.name: np.zeros(f.capacity, bool) for f in (*self.layers, *self.buds)}
