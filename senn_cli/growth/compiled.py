@@ -44,6 +44,9 @@ SQUARE = 64
 NARROW = (16, 32)
 """Columns of what a layer is searched for where no more are in use, as that costs their cube."""
 
+LAYER_ROWS = 4096
+"""Examples at most on which layers are climbed; which one comes is decided on all of a sample."""
+
 Spectrum = tuple[Any, Any]
 """Eigenvalues, ascending, and eigenvectors."""
 
@@ -225,7 +228,8 @@ def _search_width(
 def _search_depth(
     key: jax.Array, v: jax.Array, residual: jax.Array, active: jax.Array, settings: DepthSearch
 ) -> Neurons:
-    return search_layers(wrap(key), v, residual, active, settings)
+    rows = slice(LAYER_ROWS)
+    return search_layers(wrap(key), v[rows], residual[rows], active, settings)
 
 
 def _activations(u: jax.Array, neurons: Neurons, activation: Activation) -> jax.Array:

@@ -167,6 +167,10 @@ class Settings(Limits):
     redraw: float = 0.0
     bud_factor: float = 1.0
 
+    def cost(self, kind: str) -> float:
+        """What the scores and gains of additions of a kind, `width` or `depth`, are divided by."""
+        return self.layer_cost if kind == "depth" else 1.0
+
 
 def limits_of(spec: Spec) -> Limits:
     """The limits that `spec` gives, whatever its policy."""

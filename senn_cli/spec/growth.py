@@ -121,8 +121,8 @@ class DepthSearchSpec(DepthSpec):
     )
     layer_cost: Positive = Field(
         default=60.0,
-        description="A layer's score is divided by this before it competes with neurons, "
-        "and before it pays for its parameters.",
+        description="A layer's score is divided by this before it competes with neurons, and "
+        "its gain, at most what is left of the loss, before it pays for its parameters.",
     )
     per_block: Annotated[_PerBlock, _BUDS] = None
     log_determinant: Annotated[NotNegative, _MLP] = Field(

@@ -16,7 +16,7 @@ from senn_cli.growth.edits import (
     edit_architecture,
 )
 from senn_cli.growth.policies.search_round import SearchRound
-from senn_cli.growth.policy import Decision, Round, Site, View
+from senn_cli.growth.policy import Candidate, Decision, Round, Site, View
 from senn_cli.growth.settings import DepthSearch, Settings, WidthSearch
 from senn_cli.nets.architecture import CapacityRule
 from senn_cli.training.network import capacity_edits
@@ -331,6 +331,27 @@ def test_a_layer_pays_for_its_cost_too(planted: Problem, decide: Any) -> None:
         q = read.shape[1]
         assert layer.parameters == pytest.approx(q * counted(read) + 3 * q, rel=1e-4)
         assert layer.gain <= N * layer.delta_eta / 2 / 60 * (1 + 1e-6)
+
+
+def test_of_what_is_left_of_the_loss_a_layer_can_gain_a_share_too(
+    planted: Problem, decide: Any
+) -> None:
+    a = planted.nets.run(planted.shape, planted.params, planted.x).reads[-1].astype(np.float64)
+    left = 0.5 * np.sum((a @ np.linalg.lstsq(a, planted.y, rcond=None)[0] - planted.y) ** 2)
+
+    def layers(price: float, cost: float) -> list[Candidate]:
+        options = {"layer_cost": cost, "stop": 0.0, "threshold": 0.0}
+        found = decide(planted.view(), deepens=True, depth=DEPTH, price=price, **options)
+        return [c for c in found.decisions[0].candidates if c.site.kind == "depth"]
+
+    # At so low a cost no score is what binds, but what is left.
+    for layer in layers(1e-9, 1e-6):
+        assert layer.gain * 1e-6 == pytest.approx(min(N * layer.delta_eta / 2, left), rel=0.02)
+    first = layers(1e-9, 60.0)[0]
+    # Half of what the layer would have to cost at most: it is sought; twice that: it is not.
+    for part, sought in ((0.5, True), (2.0, False)):
+        found = layers(part * left / 60 / first.parameters, 60.0)
+        assert (first.site in [c.site for c in found]) is sought
 
 
 def test_the_random_control_adds_initial_neurons_at_the_same_site(

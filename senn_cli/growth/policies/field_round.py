@@ -111,7 +111,8 @@ class FieldRound:
             return True
         maps = [m for m in reading(self.shape) if m.reads(site.at)]
         eta = sum(float(self.scored.fits[m.name].eta) for m in maps)
-        return self.price.pays(self.price.left(self.loss, eta), self._added(site))
+        left = self.price.left(self.loss, eta) / self.settings.cost(site.kind)
+        return self.price.pays(left, self._added(site))
 
     def _scores(self, allowed: list[Site]) -> FieldScores:
         """The scores of new proposals on the deciding sample."""
@@ -134,7 +135,7 @@ class FieldRound:
         value = np.where(np.isfinite(value), value, -np.inf)
         number = int(np.argmax(value))
         delta = float(value[number])
-        score = delta / (s.layer_cost if site.kind == "depth" else 1.0)
+        cost = s.cost(site.kind)
         candidate = judgement.judged(
             s,
             site,
@@ -142,10 +143,10 @@ class FieldRound:
             lower=float(gains.lower[number]),
             noise=float(gains.bias[number]),
             eta=eta,
-            score=score,
+            score=delta / cost,
             price=self.price,
             parameters=self._added(site),
-            gain=self.price.gain(score, self.price.left(self.loss, eta)),
+            gain=self.price.gain(delta, self.price.left(self.loss, eta)) / cost,
         )
         return candidate, number
 

@@ -58,7 +58,7 @@ class SearchRound:
         proposed = control.as_proposed(settings)
         self.placed = self.scored if proposed else Observed(self.compiled, self.scored.sample)
         self.searches = 0
-        self.pools: dict[Site, _Pool] = {}
+        self.pools: dict[Site, _Pool | None] = {}  # None where nothing that is found could pay
         self.at: int | None = None  # of the last addition
         self.determined: dict[Site, float] = {}
 
@@ -103,7 +103,8 @@ class SearchRound:
             for site in allowed:
                 if site not in self.pools and self._can_pay(site):
                     self.pools[site] = self._search(site)
-            found = [self.pools[site].best for site in allowed if site in self.pools]
+            pools = {site: pool for site in allowed if (pool := self.pools.get(site))}
+            found = [pool.best for pool in pools.values()]
             ranked = judgement.ranked(found)
             chosen = next((c for c in ranked if c.passes), None)
             if chosen is None:
@@ -115,9 +116,9 @@ class SearchRound:
                 return Round(tuple(decisions), finished=False)
             self.at = chosen.site.index
             ordered = (chosen, *(c for c in ranked if c is not chosen))
-            bound = self.pools[chosen.site].bound
-            edit = self._accept(chosen.site)
-            decisions.append(self._decision(edit, judgement.why(chosen), ordered, bound))
+            pool = pools[chosen.site]
+            edit = self._accept(chosen.site, pool)
+            decisions.append(self._decision(edit, judgement.why(chosen), ordered, pool.bound))
             if isinstance(edit, InsertLayer):
                 return Round(tuple(decisions))  # at most one layer a round
             added = self.view.added + len(decisions)
@@ -193,18 +194,21 @@ class SearchRound:
         units = 1 if site.side is None else read
         return self.grown.parameters(site) - units * (1 + read - self.determined[site])
 
-    def _can_pay(self, site: Site) -> bool:
-        """Whether any proposal at `site` could pay for its parameters; else none is sought."""
+    def _can_pay(self, site: Site, cost: float = 1.0) -> bool:
+        """Whether what is left of the loss, over `cost`, pays for an addition at `site`."""
         if self.price.price == 0:
             return True
         left = self.price.left(self.loss, float(self._target(self.scored, site).eta))
-        return self.price.pays(left, self._parameters(site))
+        return self.price.pays(left / cost, self._parameters(site))
 
-    def _search(self, site: Site) -> _Pool:
-        """New proposals at `site`, scored."""
+    def _search(self, site: Site) -> _Pool | None:
+        """New proposals at `site`, scored; None where none could pay, whatever it promised."""
         s, view = self.settings, self.view
         purpose = f"search {site.kind} {site.index} {view.asked} {self.searches}"
+        # Counted in any case: what others draw does not depend on it.
         self.searches += 1
+        if not self._can_pay(site, s.cost(site.kind)):
+            return None
         key = key_data(view.seed, purpose, view.step)
         residual = self._target(self.searched, site).residual
         source, active = self._source(self.searched, site), self.grown.readable(site)
@@ -239,7 +243,7 @@ class SearchRound:
         # eta_c keeps its bias: on data that training has converged on, the rest is close to zero,
         # and a ratio to nothing would let every proposal pass tau.
         delta = float(value[index])
-        score = delta / (s.layer_cost if site.kind == "depth" else 1.0)
+        cost = s.cost(site.kind)
         candidate = judgement.judged(
             s,
             site,
@@ -247,10 +251,10 @@ class SearchRound:
             lower=float(found.lower[index]),
             noise=float(bias[index]),
             eta=eta,
-            score=score,
+            score=delta / cost,
             price=self.price,
             parameters=self._parameters(site),
-            gain=self.price.gain(score, self.price.left(self.loss, eta)),
+            gain=self.price.gain(delta, self.price.left(self.loss, eta)) / cost,
             weights=self._shown(site, proposals, index),
         )
         return _Pool(proposals, candidate, index, float(bound))
@@ -267,8 +271,7 @@ class SearchRound:
             return None
         return tuple(float(w) for w in np.asarray(proposals.weights)[index][:readable])
 
-    def _accept(self, site: Site) -> Edit:
-        pool = self.pools[site]
+    def _accept(self, site: Site, pool: _Pool) -> Edit:
         weights = np.asarray(pool.proposals.weights)[pool.index]
         coefficients = np.asarray(pool.proposals.coefficients)[pool.index]
         if site.kind == "depth":
@@ -321,10 +324,11 @@ class SearchRound:
         self.grown.add(site.index)
         # The same target again, with a smaller residual. First the proposals at hand; a new search
         # only here, and only when none of them passes any longer.
-        for other in list(self.pools):
-            if self.grown.map(other) == self.grown.map(site):
-                self.pools[other] = self._score(other, self.pools[other].proposals)
-        if not self.pools[site].best.passes:
+        for other, pool in list(self.pools.items()):
+            if pool and self.grown.map(other) == self.grown.map(site):
+                self.pools[other] = self._score(other, pool.proposals)
+        again = self.pools[site]
+        if again and not again.best.passes:
             del self.pools[site]
         return AddUnits(
             layer=site.index,
