@@ -32,7 +32,7 @@ from senn_cli.training.assemble import assemble
 SPEC = """
 data: digits
 network: {{kind: mlp, hidden: {hidden}}}
-expansion: {{threshold: 1e30, every: {{steps: {every}}}, patience: null}}
+expansion: {{threshold: 1e30, every: {{steps: {every}}}, patience: null, depth: {depth}}}
 training: {{steps: 1000000, batch_size: 256, evaluate: {{steps: 1000000}}}}
 checkpoints: false
 """
@@ -90,10 +90,13 @@ def rows_of(size: Size) -> Dataset:
     )
 
 
-def measured(size: Size, clock: Callable[[], float], steps: int, rounds: int) -> Found:
-    """Of one size, by `rounds` rounds every `steps` steps."""
+def measured(
+    size: Size, clock: Callable[[], float], steps: int, rounds: int, *, depth: bool
+) -> Found:
+    """Of one size, by `rounds` rounds every `steps` steps; with `depth` they search layers, too."""
     dataset = rows_of(size)
-    spec = parse_spec(SPEC.format(hidden=[size.widths] * size.layers, every=steps))
+    values = {"hidden": [size.widths] * size.layers, "every": steps, "depth": str(depth).lower()}
+    spec = parse_spec(SPEC.format(**values))
     loaded = memory("VmRSS")
     forget_peak()
     ledger = Ledger(clock)
@@ -112,7 +115,7 @@ def measured(size: Size, clock: Callable[[], float], steps: int, rounds: int) ->
 
 def epochs(size: Size, clock: Callable[[], float]) -> None:
     """Prints what two epochs without growth take, and what memory they add."""
-    spec = parse_spec(SPEC.format(hidden=[size.widths], every=1), ["expansion=none"])
+    spec = parse_spec(SPEC.format(hidden=[size.widths], every=1, depth="false"), ["expansion=none"])
     made = assemble(spec, rows_of(size), Ledger())
     advance(made, 10)
     whole = size.rows // BATCH
@@ -141,17 +144,21 @@ def main() -> None:
     parser.add_argument("--clock", choices=list(CLOCKS), default="cpu")
     parser.add_argument("--steps", type=int, default=20, help="between two rounds")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--width-alone", action="store_true", help="no search for layers")
+    parser.add_argument("--least", type=int, default=0, help="leave out what is smaller")
     parser.add_argument("--most", type=int, help="leave out what is larger")
     chosen = parser.parse_args()
     clock = CLOCKS[chosen.clock]
     print(machine(), flush=True)
     for axis in chosen.axes:
         base = Size(inputs=100) if axis == "rows" else Size()
-        sizes = [n for n in AXES[axis] if n <= (chosen.most or n)]
+        sizes = [n for n in AXES[axis] if chosen.least <= n <= (chosen.most or n)]
         found = []
         for n in sizes:
             size = replace(base, **{axis: n})
-            found.append(measured(size, clock, chosen.steps, chosen.rounds))
+            found.append(
+                measured(size, clock, chosen.steps, chosen.rounds, depth=not chosen.width_alone)
+            )
             print(
                 f"{axis} {n:9,}: a step {1000 * found[-1].step:8.2f} ms, a round "
                 f"{found[-1].round:7.3f} s, before the first step {found[-1].start:6.2f} s, memory "
