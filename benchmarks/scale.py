@@ -115,7 +115,9 @@ def measured(
 
 def epochs(size: Size, clock: Callable[[], float]) -> None:
     """Prints what two epochs without growth take, and what memory they add."""
-    spec = parse_spec(SPEC.format(hidden=[size.widths], every=1, depth="false"), ["expansion=none"])
+    spec = parse_spec(
+        SPEC.format(hidden=[size.widths], every=1, depth="false"), overrides=["expansion=none"]
+    )
     made = assemble(spec, rows_of(size), Ledger())
     advance(made, 10)
     whole = size.rows // BATCH

@@ -47,6 +47,18 @@ class Keys(NamedTuple):
     augment: Any
 
 
+class Order(NamedTuple):
+    """The order `rows` (n,) in which `epoch` goes through n examples."""
+
+    epoch: Any
+    rows: Any
+
+
+def no_order(n: int) -> Order:
+    """That of no epoch yet, on the host."""
+    return Order(np.int32(-1), np.zeros(n, np.int32))
+
+
 def epoch_order(key: jax.Array, epoch: jax.Array, n: int) -> jax.Array:
     """The order `(n,)` in which an epoch goes through the examples."""
     return jax.random.permutation(jax.random.fold_in(key, epoch), n)
@@ -148,13 +160,14 @@ def make_run_steps(
     augmentation: tuple[StepSpec, ...] = (),
     *,
     in_order: bool = False,
-) -> Callable[..., tuple[TrainState, Progress]]:
+) -> Callable[..., tuple[Any, ...]]:
     """The function that takes many steps at once, to be compiled with its first argument static.
 
     Its arguments are those of `make_take_step`, but for the order of the examples, in whose place
-    it has the step to stop at. Batch b of epoch e is a slice of a permutation that depends on
-    (seed, e) alone, so how steps are grouped into dispatches changes nothing. It stops before the
-    first step that yields something not finite and returns the state before it.
+    it has the step to stop at; and last an `Order` that it may begin with, which is then returned
+    as it is at the end. Batch b of epoch e is a slice of a permutation that depends on (seed, e)
+    alone, so how steps are grouped into dispatches changes nothing. It stops before the first step
+    that yields something not finite and returns the state before it.
 
     Args:
       in_order: whether batches follow each other in the data as they are.
@@ -175,29 +188,32 @@ def make_run_steps(
         input_factor: Spectrum | None,
         until: jax.Array,
         limit: jax.Array,
-    ) -> tuple[TrainState, Progress]:
+        known: Order | None = None,
+    ) -> tuple[Any, ...]:
         per_epoch = examples(data) // batch_size
 
-        def order(epoch: jax.Array) -> jax.Array:
-            return order_of(keys, epoch, data)
-
-        def going(carry: tuple[TrainState, jax.Array, Progress]) -> jax.Array:
+        def going(carry: tuple[TrainState, Order, Progress]) -> jax.Array:
             unfinished: jax.Array = (carry[0].step < until) & (carry[2].fault == 0)
             return unfinished
 
         def body(
-            carry: tuple[TrainState, jax.Array, Progress],
-        ) -> tuple[TrainState, jax.Array, Progress]:
-            state, permutation, progress = carry
-            epoch, number = state.step // per_epoch, state.step % per_epoch
-            permutation = jax.lax.cond(number == 0, order, lambda _: permutation, epoch)
-            state, progress = take_step(
-                shape, state, progress, widths, data, keys, input_factor, permutation, limit
+            carry: tuple[TrainState, Order, Progress],
+        ) -> tuple[TrainState, Order, Progress]:
+            state, order, progress = carry
+            epoch = state.step // per_epoch
+            rows = jax.lax.cond(
+                order.epoch == epoch,
+                lambda _: order.rows,
+                lambda e: order_of(keys, e, data).astype(jnp.int32),
+                epoch,
             )
-            return state, permutation, progress
+            state, progress = take_step(
+                shape, state, progress, widths, data, keys, input_factor, rows, limit
+            )
+            return state, Order(epoch.astype(jnp.int32), rows), progress
 
-        permutation = order(state.step // per_epoch)
-        state, _, progress = jax.lax.while_loop(going, body, (state, permutation, progress))
-        return state, progress
+        begun = jax.tree.map(jnp.asarray, no_order(examples(data)) if known is None else known)
+        state, order, progress = jax.lax.while_loop(going, body, (state, begun, progress))
+        return (state, progress) if known is None else (state, progress, order)
 
     return run_steps

@@ -18,10 +18,12 @@ from senn_cli.training.network import TrainState
 from senn_cli.training.optimizer import Optimizer
 from senn_cli.training.step import (
     Keys,
+    Order,
     Progress,
     make_order,
     make_run_steps,
     make_take_step,
+    no_order,
     order_of_rows,
 )
 
@@ -97,6 +99,27 @@ class OneByOne:
         order = jax.ShapeDtypeStruct((examples(data),), np.int32)
         known = (shape, state, progress, widths, data, keys, input_factor, order, limit)
         return self._take.expect(*known)
+
+
+class Looped:
+    """Takes many steps a dispatch, and keeps the order of an epoch from one to the next.
+
+    Of a million examples it takes half a second to make, a hundred steps' time.
+    """
+
+    def __init__(self, steps: Callable[..., tuple[Any, ...]], ledger: Ledger) -> None:
+        self._steps = Program("train", steps, ledger, static=(0,), donate=(1, 2, 9))
+        self._order: Order | None = None
+
+    def __call__(self, *args: Any) -> tuple[TrainState, Progress]:
+        """The state at step `until`, or where something was not finite."""
+        known = no_order(examples(args[4])) if self._order is None else self._order
+        state, progress, self._order = self._steps(*args, known)
+        return state, progress
+
+    def expect(self, *args: Any) -> Callable[[], None]:
+        """What compiles it for such arguments in another thread; see `Program.expect`."""
+        return self._steps.expect(*args, no_order(examples(args[4])))
 
 
 class Fed:
@@ -206,5 +229,5 @@ def make_stepping(
         steps = OneByOne(objective, optimizer, batch_size, augmentation, ledger, in_order=fed)
     else:
         run_steps = make_run_steps(objective, optimizer, batch_size, augmentation, in_order=fed)
-        steps = Program("train", run_steps, ledger, static=(0,), donate=(1, 2))
+        steps = Looped(run_steps, ledger)
     return Fed(steps, batch_size, ledger, data) if isinstance(data, Feed) else steps

@@ -27,10 +27,12 @@ from senn_cli.training.optimizer import Optimizer, make_optimizer
 from senn_cli.training.step import (
     FAULTS,
     Keys,
+    Order,
     Progress,
     TrainState,
     epoch_order,
     make_run_steps,
+    no_order,
     no_progress,
 )
 from tests.dense import (
@@ -146,6 +148,28 @@ def test_how_steps_are_grouped_changes_no_bit(stops: tuple[int, ...]) -> None:
     for stop in stops:
         state, progress = advance(SMALL, state, DATA, stop, progress=progress)
     same_bits((state, progress), whole)
+
+
+def test_an_epochs_order_is_kept_from_one_dispatch_to_the_next() -> None:
+    optimizer = make_optimizer(SgdSpec(kind="sgd", learning_rate=0.1), CLASSIFICATION, None, 3)
+    run = jax.jit(make_run_steps(CLASSIFICATION, optimizer, 3), static_argnums=0)
+
+    def advance(state: TrainState, progress: Any, data: Arrays, until: int, known: Order) -> Any:
+        told = (widths_of(SMALL), data, keys(0), None, np.int32(until), np.float32(np.inf))
+        return run(SMALL.shape(), state, progress, *told, known)
+
+    begun = start(SMALL, SMALL_PARAMS, optimizer)
+    whole = advance(begun, no_progress(), DATA, 11, no_order(10))
+    same_bits(whole[2], Order(np.int32(3), epoch_order(wrap(keys(0).batches), 3, 10)))
+    parts = (begun, no_progress(), no_order(10))
+    for stop in (2, 4, 9, 11):
+        parts = advance(parts[0], parts[1], DATA, stop, parts[2])
+    same_bits(parts, whole)
+    # One that is there is taken as it is: of these rows all are the first example.
+    first = Order(np.int32(0), np.zeros(10, np.int32))
+    alike = DATA._replace(x=np.repeat(DATA.x[:1], 10, 0), y=np.repeat(DATA.y[:1], 10))
+    expected = advance(begun, no_progress(), alike, 3, no_order(10))
+    same_bits(advance(begun, no_progress(), DATA, 3, first)[:2], expected[:2])
 
 
 def test_there_is_nothing_to_do_at_the_stop() -> None:
