@@ -71,8 +71,9 @@ class TrackState(NamedTuple):
 
 
 def _zeros(shape: tuple[int, ...], dtype: Any) -> jax.Array:
-    """Zeros from the host: JAX's own would be compiled, one program a shape."""
-    return jnp.asarray(np.zeros(shape, dtype))
+    """Zeros from the host: `jnp.zeros` and `jnp.asarray` would be compiled, a program a shape."""
+    zeros: jax.Array = jax.device_put(np.zeros(shape, dtype))
+    return zeros
 
 
 def _empty(size: int, dtype: Any) -> Side:
