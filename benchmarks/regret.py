@@ -76,9 +76,7 @@ SOURCES: Mapping[str, Source] = {
     "cifar10-gray": Source("{source: cifar10, channels: 1, size: 16, subset: 10000}", LARGE),
     "mnist-100": Source("mnist", LARGE, ["training={epochs: 10, batch_size: 1024}"]),
     "fashion-mnist": Source("fashion_mnist", LARGE),
-    "cifar10-small": Source(
-        "", BLOCKS, ["training.epochs=6"], '{"kind": "densenet", "blocks": %s}'
-    ),
+    "cifar10-small": Source("", BLOCKS, (), '{"kind": "densenet", "blocks": %s}'),
 }
 DEFAULT = tuple(SOURCES)[:9]
 

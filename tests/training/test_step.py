@@ -381,7 +381,9 @@ def test_no_step_is_longer_than_the_batchs_own_fisher_matrix_allows(
     _, loose, _, _ = one_step(
         objective, {"solver": solver, "kl_clip": 2 * float(own @ dense @ own)}, y
     )
-    np.testing.assert_allclose(flat(loose), flat(free), rtol=1e-12)
+    # Another program rounds otherwise, and `cg` may end an iteration earlier: within its tolerance.
+    rtol = 1e-12 if solver == "kfac" else 1e-5
+    np.testing.assert_allclose(flat(loose), flat(free), rtol=rtol)
 
 
 @pytest.mark.usefixtures("float64")
