@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,11 @@ class Slots:
     """A shape with places for more layers, for networks of one architecture.
 
     Attributes:
-      shape: the static argument of programs.
+      shape: the static argument of programs, an architecture (hashable, as all are).
       names: what maps are called there that have another name.
     """
 
-    shape: Architecture
+    shape: Any
     names: Mapping[str, str] = field(hash=False)
 
     def filled(self, tree: Any, blank: Any) -> Any:
@@ -78,8 +79,9 @@ def slots_of(architecture: Architecture, least: int) -> Slots | None:
     return Slots(shape, {architecture.maps[-1].name: shape.maps[-1].name})
 
 
-def blank_parameters(shape: Architecture) -> ArrayTree:
-    """Zeros, on the host."""
+@lru_cache(maxsize=8)
+def blank_parameters(shape: Any) -> ArrayTree:
+    """Zeros for an architecture, on the host; kept for the next call, so not to be written to."""
     drawn = initial_parameters(shape, 0)
     return {
         name: {leaf: np.zeros_like(array) for leaf, array in arrays.items()}

@@ -88,8 +88,7 @@ def placed_in(
     """A network in this state, its empty places with a state of zeros."""
     if slots is None:
         return Placed(None, network.architecture.shape(), state, network.widths)
-    shape: Any = slots.shape  # which is hashable, as every architecture
-    filled = slots.filled(state, _blank(shape, optimizer))
+    filled = slots.filled(state, _blank(slots.shape, optimizer))
     return Placed(slots, slots.shape, filled, slots.widths(network.widths))
 
 
