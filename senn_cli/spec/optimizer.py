@@ -74,8 +74,8 @@ class NaturalGradientSpec(Model):
     weight_decay: NotNegative = Field(
         default=0.1,
         description="Decoupled weight decay: what the weights are pulled towards zero by, beside "
-        "the natural gradient. A fitted output shrinks by about this share, so 0 for targets "
-        "without noise.",
+        "the natural gradient, and as much less as `kl_clip` shortens it. A fitted output shrinks "
+        "by about this share, so 0 for targets without noise.",
     )
     metric: Literal["auto", "euclidean", "softmax", "gaussian"] = Field(
         default="auto",

@@ -70,7 +70,7 @@ class Optimizer:
       recompute: whether the way back of a step puts together anew what maps read.
     """
 
-    transform: optax.GradientTransformation
+    transform: optax.GradientTransformationExtraArgs
     schedule: Schedule
     solver: CgSettings | RowsSettings | TrackSettings | None
     metric: Metric
@@ -172,6 +172,25 @@ def decayed(params: Any) -> Any:
     return {name: {leaf: is_kernel(leaf) for leaf in leaves} for name, leaves in params.items()}
 
 
+def decay_weights(decay: float) -> optax.GradientTransformationExtraArgs:
+    """Optax's part that adds decoupled weight decay (Loshchilov and Hutter, 2019).
+
+    Its update takes the `share` of the learning rate that a trust region leaves to a step. A decay
+    at the whole rate would outweigh shortened steps: where all of a step is noise of its batch,
+    kernels would shrink, biases stay, and the network end in one class.
+    """
+
+    def update(
+        updates: Any, state: Any, params: Any = None, *, share: Any = 1.0, **_: Any
+    ) -> tuple[Any, Any]:
+        def with_decay(u: Any, weight: Any, is_decayed: bool) -> Any:
+            return u + share * decay * weight if is_decayed else u
+
+        return jax.tree.map(with_decay, updates, params, decayed(params)), state
+
+    return optax.GradientTransformationExtraArgs(lambda params: optax.EmptyState(), update)
+
+
 def make_optimizer(
     spec: OptimizerSpec,
     objective: Objective,
@@ -190,7 +209,7 @@ def make_optimizer(
     schedule = make_schedule(spec.schedule, spec.learning_rate, total_steps, steps_per_epoch, until)
     waits = spec.schedule.kind == "wsd"
     finish = [
-        optax.add_decayed_weights(spec.weight_decay, mask=decayed),
+        decay_weights(spec.weight_decay),
         scale_by_rate(schedule) if waits else optax.scale_by_learning_rate(schedule),
         *([hold_trust(spec.damping)] if isinstance(spec, NaturalGradientSpec) else []),
         *([hold_frozen()] if freezing else []),

@@ -97,19 +97,23 @@ def take_one(
         scale = norm_scale(inner(gradient, gradient), optimizer.clip)
         direction = jax.tree.map(lambda d: scale * d, direction)
     length = stretch = jnp.zeros(())
+    share: Any = 1.0
     if trust is not None:
         if before is not None:  # the region is of what is repeated as well
-            share = optimizer.momentum
-            direction = jax.tree.map(lambda v, d: share * v + d, only_trained(before), direction)
+            direction = jax.tree.map(
+                lambda v, d: optimizer.momentum * v + d, only_trained(before), direction
+            )
         with jax.default_matmul_precision(optimizer.precision):
             form, stretch = _form(shape, optimizer, batch, line, state, gradient, direction)
         rate = optimizer.rate(state.step, state.optimizer)
-        scale = region.SHRINK ** trust.row.astype(form.dtype)
+        share = region.SHRINK ** trust.row.astype(form.dtype)
         if optimizer.kl_clip is not None:
-            scale = scale * kl_scale(form, rate, optimizer.kl_clip)
-        direction = jax.tree.map(lambda d: scale * d, direction)
-        length = (rate * scale) ** 2 * form
-    updates, optimized = optimizer.transform.update(direction, state.optimizer, state.params)
+            share = share * kl_scale(form, rate, optimizer.kl_clip)
+        direction = jax.tree.map(lambda d: share * d, direction)
+        length = (rate * share) ** 2 * form
+    updates, optimized = optimizer.transform.update(
+        direction, state.optimizer, state.params, share=share
+    )
     updates = only_trained(updates)  # weight decay knows of no masks
     new = TrainState(
         state.step + 1, optax.apply_updates(state.params, updates), optimized, curvature

@@ -17,6 +17,7 @@ from senn_cli.curvature.tracking import Tracking
 from senn_cli.engine.arrays import Arrays
 from senn_cli.engine.frozen import FrozenState
 from senn_cli.engine.objective import CLASSIFICATION, REGRESSION, Objective
+from senn_cli.nets.leaves import is_kernel
 from senn_cli.nets.features import used_units
 from senn_cli.nets.leaves import trained
 from senn_cli.nets.mlp import MlpArchitecture
@@ -382,6 +383,24 @@ def test_no_step_is_longer_than_the_batchs_own_fisher_matrix_allows(
     own = flat(free) - flat(before)
     _, loose, _, _ = one_step(objective, solved | {"kl_clip": 2 * float(own @ dense @ own)}, y)
     np.testing.assert_allclose(flat(loose), flat(free), rtol=1e-12)
+
+
+@pytest.mark.parametrize("solver", ["kfac", "cg"])
+@pytest.mark.usefixtures("float64")
+def test_weight_decay_is_shortened_with_its_step(solver: str) -> None:
+    # At the whole rate it outweighs steps at the bound, whose loss then rises without an end.
+    exact = {"solver": solver} if solver == "kfac" else {"solver": solver, "cg_tolerance": 1e-15}
+    before, bound, _, _ = one_step(CLASSIFICATION, exact, LABELS)
+    _, free, _, _ = one_step(CLASSIFICATION, exact | {"kl_clip": None}, LABELS)
+    _, with_decay, _, _ = one_step(CLASSIFICATION, exact | {"weight_decay": 0.5}, LABELS)
+    share = (flat(bound) - flat(before))[0] / (flat(free) - flat(before))[0]
+    assert 0 < share < 0.5
+    for name, leaves in before.items():
+        for leaf, weight in leaves.items():
+            shrunk = 0.3 * share * 0.5 * weight if is_kernel(leaf) else np.zeros(weight.shape)
+            np.testing.assert_allclose(
+                bound[name][leaf] - with_decay[name][leaf], shrunk, atol=1e-9
+            )
 
 
 @pytest.mark.usefixtures("float64")
