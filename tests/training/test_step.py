@@ -17,9 +17,8 @@ from senn_cli.curvature.tracking import Tracking
 from senn_cli.engine.arrays import Arrays
 from senn_cli.engine.frozen import FrozenState
 from senn_cli.engine.objective import CLASSIFICATION, REGRESSION, Objective
-from senn_cli.nets.leaves import is_kernel
 from senn_cli.nets.features import used_units
-from senn_cli.nets.leaves import trained
+from senn_cli.nets.leaves import is_kernel, trained
 from senn_cli.nets.mlp import MlpArchitecture
 from senn_cli.nets.registry import outputs as outputs_of
 from senn_cli.randomness import key_data, wrap
