@@ -75,6 +75,10 @@ class FieldScores:
         """The present score of the maps that read the feature."""
         return float(sum(score.eta(self.maps[name]) for name in self._reading(at)))
 
+    def eta_bias(self, at: str) -> float:
+        """By how much the finite sample is expected to raise that."""
+        return float(sum(score.eta_bias(self.maps[name]) for name in self._reading(at)))
+
     def bound(self, at: str) -> float:
         """The sum of their lambda, which that cannot exceed."""
         return sum(self._bounds[name] for name in self._reading(at))

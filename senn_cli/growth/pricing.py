@@ -29,7 +29,12 @@ class Price:
     examples: int
 
     def left(self, loss: float, eta: float) -> float:
-        """What additions can gain at most over all examples, where a map's score is `eta`."""
+        """What additions can gain at most over all examples.
+
+        Args:
+          eta: the score of a map without what chance makes of it on its sample: parameters that
+            outnumber examples explain any gradient, and would leave nothing to anybody.
+        """
         return self.examples * max(loss - eta / 2, 0.0)
 
     def gain(self, score: float, left: float = float("inf")) -> float:

@@ -236,6 +236,15 @@ def test_nothing_is_paid_from_a_loss_that_the_present_weights_can_take_away(
     assert first.gain <= 5e-3 * 0.5 * np.sum(problem.y.astype(np.float64) ** 2)
 
 
+def test_parameters_that_outnumber_the_examples_promise_nothing(nets: Any, decide: Any) -> None:
+    # Whatever the targets are they explain them; without what chance makes of that, all is left.
+    few = Problem(nets, [(40, 40, "rational")], "noise", n=32)
+    decision = decide(few.view(), price=0.1, samples=32).decisions[-1]
+    best = decision.candidates[0]
+    left = 32 * (decision.loss - best.eta / 2)
+    assert left < 0.1 * best.parameters < 32 * decision.loss
+
+
 def test_where_nothing_can_pay_nothing_is_searched_for(
     nets: Any, decide: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -246,11 +255,11 @@ def test_where_nothing_can_pay_nothing_is_searched_for(
         raise AssertionError
 
     monkeypatch.setattr(SearchRound, "_search", search)
-    (decision,) = decide(Problem(nets, ONE, "explained").view(), price=1.0).decisions
+    (decision,) = decide(Problem(nets, ONE, "explained").view(), price=5.0).decisions
     assert searched == [] and decision.edit is None and decision.candidates == ()
-    assert decision.reason == "what is left of the loss pays for no addition at price 1"
+    assert decision.reason == "what is left of the loss pays for no addition at price 5"
     with pytest.raises(AssertionError):
-        decide(Problem(nets, ONE, "planted").view(), price=1.0)
+        decide(Problem(nets, ONE, "planted").view(), price=5.0)
     assert list(map(str, searched)) == ["layer 0"]
 
 

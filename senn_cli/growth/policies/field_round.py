@@ -15,7 +15,7 @@ from senn_cli.engine.arrays import examples
 from senn_cli.engine.feed import handed
 from senn_cli.growth import judgement
 from senn_cli.growth.edits import AddUnits, Edit, PromoteBud, Redraw
-from senn_cli.growth.field_moments import Seen, reading
+from senn_cli.growth.field_moments import Seen
 from senn_cli.growth.field_scores import FieldScores
 from senn_cli.growth.fields import Fields
 from senn_cli.growth.objective import Neurons
@@ -109,9 +109,7 @@ class FieldRound:
         """Whether any proposal at `site` could pay for its parameters; else none is sought."""
         if self.price.price == 0:
             return True
-        maps = [m for m in reading(self.shape) if m.reads(site.at)]
-        eta = sum(float(self.scored.fits[m.name].eta) for m in maps)
-        left = self.price.left(self.loss, eta) / self.settings.cost(site.kind)
+        left = self.price.left(self.loss, 0.0) / self.settings.cost(site.kind)
         return self.price.pays(left, self._added(site))
 
     def _scores(self, allowed: list[Site]) -> FieldScores:
@@ -135,7 +133,7 @@ class FieldRound:
         value = np.where(np.isfinite(value), value, -np.inf)
         number = int(np.argmax(value))
         delta = float(value[number])
-        cost = s.cost(site.kind)
+        cost, left = s.cost(site.kind), self.price.left(self.loss, eta - scores.eta_bias(site.at))
         candidate = judgement.judged(
             s,
             site,
@@ -146,7 +144,7 @@ class FieldRound:
             score=delta / cost,
             price=self.price,
             parameters=self._added(site),
-            gain=self.price.gain(delta, self.price.left(self.loss, eta)) / cost,
+            gain=self.price.gain(delta, left) / cost,
         )
         return candidate, number
 

@@ -198,7 +198,8 @@ class SearchRound:
         """Whether what is left of the loss, over `cost`, pays for an addition at `site`."""
         if self.price.price == 0:
             return True
-        left = self.price.left(self.loss, float(self._target(self.scored, site).eta))
+        target = self._target(self.scored, site)
+        left = self.price.left(self.loss, float(target.eta) - float(target.eta_bias))
         return self.price.pays(left / cost, self._parameters(site))
 
     def _search(self, site: Site) -> _Pool | None:
@@ -235,7 +236,8 @@ class SearchRound:
             active = np.int32(self.grown.readable(site))
             read, _ = self._narrowed(site, source, target.residual)
             gain = self.compiled.score_depth(target, read, proposals, active)
-        found, eta, bound = jax.device_get((gain, target.eta, target.bound))
+        told = (gain, target.eta, target.eta_bias, target.bound)
+        found, eta, eta_bias, bound = jax.device_get(told)
         exact, bias, eta = found.exact, found.bias, float(eta)
         value = exact - bias if s.bias_removed else exact
         value = np.where(np.isfinite(value), value, -np.inf)
@@ -254,7 +256,7 @@ class SearchRound:
             score=delta / cost,
             price=self.price,
             parameters=self._parameters(site),
-            gain=self.price.gain(delta, self.price.left(self.loss, eta)) / cost,
+            gain=self.price.gain(delta, self.price.left(self.loss, eta - float(eta_bias))) / cost,
             weights=self._shown(site, proposals, index),
         )
         return _Pool(proposals, candidate, index, float(bound))
