@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+import jax
 import pytest
 
 
@@ -25,6 +26,22 @@ def documents_read() -> Iterator[list[object]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json, "loads", counting)
         yield found
+
+
+@contextmanager
+def compilations() -> Iterator[list[str]]:
+    """Compilations within, by JAX's own count, whichever thread does them."""
+    found: list[str] = []
+
+    def listen(name: str, duration: float, **_: object) -> None:
+        if name == "/jax/core/compile/backend_compile_duration":
+            found.append(name)
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    try:
+        yield found
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listen)
 
 
 def calls(function: Callable[[], object]) -> int:

@@ -7,7 +7,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
@@ -181,14 +180,29 @@ KEPT = Kept()
 """What this process has compiled."""
 
 
+class _Once:
+    """What whoever comes first makes, while others wait; where that fails the next one tries."""
+
+    def __init__(self) -> None:
+        self._lock, self._made = threading.Lock(), None
+
+    def got(self, make: Callable[[], Any]) -> Any:
+        """What there is, or what `make` returns."""
+        with self._lock:
+            if self._made is None:
+                self._made = make()
+            return self._made
+
+
 class Program:
     """A function compiled ahead for every combination of static arguments, shapes and dtypes.
 
     Unlike with plain `jit`, every compilation is seen: it counts in the ledger, and its seconds are
     those of the phase `compile`. Arguments are positional; scalars are NumPy's, not Python's.
-    What another thread compiles ahead counts when it is first called, with the seconds that were
-    waited for it. What an earlier run of the process compiled, of a function of equal essence, is
-    taken from there, and counts as spared: a run's figures are those that it has alone.
+    Another thread may compile ahead what is then not compiled again; it counts when it is first
+    called, with the seconds that were waited for it. What an earlier run of the process compiled,
+    of a function of equal essence, is taken from there, and counts as spared: a run's figures are
+    those that it has alone.
 
     It runs where its arguments lie: where some lie on a mesh, for all of its devices, and how they
     lie on it is part of what it is compiled for.
@@ -217,7 +231,7 @@ class Program:
         known = essence(function)
         self._known = None if known is None else (known, static, donate, rows)
         self._executables: dict[Any, Any] = {}
-        self._expected: dict[Any, Future[Any]] = {}
+        self._coming: dict[Any, _Once] = {}
 
     def _key(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         dynamic = [a for i, a in enumerate(args) if i not in self.static]
@@ -232,26 +246,49 @@ class Program:
           args: as for a call, or `jax.ShapeDtypeStruct` for arrays that do not exist yet.
 
         Returns:
-          A function to run in another thread.
+          A function to run in another thread; it may raise `Aborted`, as `results` does.
         """
         key = self._key(args)
-        if key in self._executables or key in self._expected:
-            return lambda: None
-        promised: Future[Any] = Future()
-        self._expected[key] = promised
         # Shapes alone: the arrays may have been donated by the time the thread comes to them.
         shapes = self._shapes(key, args)
 
         def work() -> None:
-            if self.ledger.closed:
-                promised.cancel()
-                return
-            try:
-                promised.set_result(self._made(key, shapes))
-            except BaseException as error:
-                promised.set_exception(error)
+            self._ahead(key, shapes)
 
         return work
+
+    def results(self, *args: Any) -> Any:
+        """Shapes and types of what it returns for such arguments; compiles first if need be.
+
+        For another thread, to go on with programs that are given these results.
+
+        Args:
+          args: as for `expect`.
+
+        Raises:
+          Aborted: nothing is compiled ahead any more, or it failed, as whoever calls it will see.
+        """
+        key = self._key(args)
+        return self._ahead(key, self._shapes(key, args)).out_info
+
+    def _ahead(self, key: tuple[Any, ...], shapes: list[Any]) -> Any:
+        """The executable, for what goes on ahead of calls."""
+        if key in self._executables:
+            return self._executables[key]
+        if self.ledger.closed:
+            raise Aborted
+        try:
+            executable, _ = self._once(key, shapes)
+        except Exception as error:
+            raise Aborted from error
+        return executable
+
+    def _once(self, key: tuple[Any, ...], args: Any) -> tuple[Any, bool]:
+        """As `_made`, or what another thread has made or is at."""
+        # Two threads may come at the same time: this is one step of the interpreter.
+        once = self._coming.setdefault(key, _Once())
+        found: tuple[Any, bool] = once.got(lambda: self._made(key, args))
+        return found
 
     def _shapes(self, key: tuple[Any, ...], args: tuple[Any, ...]) -> list[Any]:
         """Shapes, types and places alone of the arguments that are not static."""
@@ -301,12 +338,9 @@ class Program:
         if key not in self._executables:
             started = self.ledger.clock()
             with self.ledger.phase("compile", self.name):
-                promised = self._expected.pop(key, None)
-                if promised is not None and promised.exception() is None:
-                    executable, hit = promised.result()
-                else:
-                    executable, hit = self._made(key, args)
+                executable, hit = self._once(key, args)
             self._executables[key] = executable
+            self._coming.pop(key)
             seconds = self.ledger.clock() - started
             self.ledger.count(self.name, times=1, seconds=seconds, cached=hit)
         dynamic = [a for i, a in enumerate(args) if i not in self.static]

@@ -16,6 +16,7 @@ from senn_cli.curvature.factorisations import in_turn
 from senn_cli.curvature.kronecker import second_moment, with_constant
 from senn_cli.curvature.observe import input_rows, observe
 from senn_cli.engine.arrays import Arrays, inputs, targets
+from senn_cli.engine.mesh import ONE, placement_of
 from senn_cli.engine.metric import Metric
 from senn_cli.engine.objective import Objective
 from senn_cli.engine.programs import Ledger, Program
@@ -156,15 +157,22 @@ class Compiled:
         widths: jax.Array,
         data: Arrays,
         rows: np.ndarray,
+        *,
+        ahead: bool = False,
     ) -> Sample:
-        """What `observe` sees of a network of that architecture."""
+        """What `observe` sees of a network of that architecture.
+
+        Args:
+          ahead: for shapes alone, in another thread; see `Program.results`.
+        """
+        observe = self.observe.results if ahead else self.observe
         slots = slots_of(architecture, 1) if self.deepens else None
         if slots is None:
-            seen: Sample = self.observe(architecture.shape(), params, widths, data, rows)
+            seen: Sample = observe(architecture.shape(), params, widths, data, rows)
             return seen
         blank = blank_parameters(slots.shape)
         args = (slots.shape, slots.filled(params, blank), slots.widths(widths), data, rows)
-        seen = self.observe(*args)
+        seen = observe(*args)
         count = len(architecture.maps)
         reads, yields, a, g, s = (slots.chosen(each, count) for each in seen[:-1])
         return Sample(reads, yields, a, g, s, seen.loss)
@@ -172,15 +180,18 @@ class Compiled:
     def narrowed(self, source: jax.Array, residual: jax.Array, active: int) -> tuple[Any, Any]:
         """What a proposed layer reads, and residual gradients, without columns that are not in use.
 
+        They then have as many columns for all maps, so that one search does for them.
+
         Args:
           active: columns in use of both at most, the constant of `source` not counted.
         """
-        enough = (n for n in NARROW if active <= n < residual.shape[1])
-        columns = next(enough, None) if self.deepens else None
+        columns = next((n for n in NARROW if active <= n < source.shape[1] - 1), None)
         if columns is None:
             return source, residual
-        one: Any = np.asarray if len(source.devices()) == 1 else jnp.asarray
-        return one(source)[:, : 1 + columns], one(residual)[:, :columns]
+        one: Any = np if placement_of(source) is ONE else jnp
+        kept = one.asarray(residual)[:, :columns]
+        room = ((0, 0), (0, columns - kept.shape[1]))
+        return one.asarray(source)[:, : 1 + columns], one.pad(kept, room)
 
     def spectrum(self, source: jax.Array, known: Spectrum | None) -> Spectrum | None:
         """Of the second moment of what proposals read, where `search_width` is to be given it.

@@ -12,6 +12,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from senn_cli.curvature.observe import observe
 from senn_cli.engine.arrays import Arrays, inputs, targets
@@ -23,10 +24,10 @@ from senn_cli.growth.field_search import propose
 from senn_cli.growth.objective import Neurons
 from senn_cli.growth.reader import Shares
 from senn_cli.growth.search import draws
-from senn_cli.growth.settings import WidthSearch
+from senn_cli.growth.settings import Settings, WidthSearch
 from senn_cli.nets.features import Architecture, writer
 from senn_cli.nets.registry import Parameters, used
-from senn_cli.randomness import wrap
+from senn_cli.randomness import key_data, wrap
 
 
 class Fields:
@@ -58,6 +59,22 @@ class Fields:
         self.observe = Program("observe", look, ledger, static=(0,), rows=(0, 1))
         self.search = Program("search_width", partial(_search, shares), ledger, static=(0, 1))
         self.score = Program("score_width", _score, ledger, static=(0,))
+
+    def compile(
+        self, network: tuple[Architecture, Parameters, Any], sample: tuple[Any, ...], s: Settings
+    ) -> None:
+        """Compiles all of them for a network in another thread; see `Program.results`.
+
+        Args:
+          network: its shape, parameters and widths; sample: data and rows.
+        """
+        (shape, _, widths), key = network, key_data(0, "search")
+        seen = self.observe.results(*network, *sample)
+        wanted = {f.name: np.bool_(True) for f in shape.features if f.role == "hidden"}
+        found: dict[str, Neurons] = {}
+        if s.widens:
+            found = self.search.results(shape, s.width, key, wanted, widths, seen)
+        self.score.results(shape, widths, seen, found)
 
 
 def _search(

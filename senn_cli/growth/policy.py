@@ -266,11 +266,12 @@ class Policy(ABC):
         """The architecture that the next round will make room for; None where nobody can tell."""
         return None
 
-    def expect(self, *network: Any) -> list[Callable[[], None]]:
-        """What compiles the policy's programs for a network in another thread.
+    def expect(self, view: View) -> list[Callable[[], None]]:
+        """What compiles the programs of a round in another thread, where it is known.
 
         Args:
-          network: its shape, what is tracked of it, its parameters and widths; shapes alone.
+          view: of the round to come; of the network shapes alone are there, and its loss is one
+            that it will hardly exceed.
         """
         return []
 

@@ -36,7 +36,7 @@ from senn_cli.training.best import Watch
 from senn_cli.training.exact import make_system
 from senn_cli.training.footprint import LARGEST_SPECTRUM
 from senn_cli.training.looking import make_look
-from senn_cli.training.loop import Trainer
+from senn_cli.training.loop import EXPLODED, Trainer
 from senn_cli.training.network import Network, new_network
 from senn_cli.training.optimizer import Optimizer, make_optimizer
 from senn_cli.training.ready import require_ready
@@ -50,10 +50,6 @@ BLOCK = 4096
 
 TRACKED_DAMPING = 1e-3
 """Damping of tracked curvature where nothing else says it."""
-
-EXPLODED = 100.0
-"""Training has diverged when a batch's loss exceeds this many times the larger of 1 and the loss
-at the start."""
 
 
 def assemble(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NoReturn
@@ -27,7 +27,7 @@ from senn_cli.nets.architecture import CapacityRule
 from senn_cli.nets.registry import kind_of
 from senn_cli.nets.slots import slots_of
 from senn_cli.randomness import key_data
-from senn_cli.training.ahead import compile_ahead, in_thread
+from senn_cli.training.ahead import in_thread, shapes_of
 from senn_cli.training.best import Best, Watch
 from senn_cli.training.exact import LIMIT, gain
 from senn_cli.training.forks import Forks
@@ -43,6 +43,10 @@ from senn_cli.training.step import FAULTS, Keys, Progress, no_progress
 from senn_cli.training.stepping import RunSteps
 from senn_cli.training.timetable import Rate, Timetable
 from senn_cli.training.vitals import Vitals
+
+EXPLODED = 100.0
+"""Training has diverged when a batch's loss exceeds this many times the larger of 1 and the loss
+at the start."""
 
 
 @dataclass
@@ -125,6 +129,7 @@ class Trainer:
         """
         table, step = self.timetable, self.step
         rate = Rate(step)
+        self._prepare()
         if self.memory.pending and not self.exhausted:
             self._grow(observer)
         while not (self.finished or step == table.until or _stops(observer)):
@@ -168,16 +173,29 @@ class Trainer:
         return self.best.step == step
 
     def _grow(self, observer: Observer) -> None:
-        """The growth round that is pending; it stays so where it is interrupted.
+        """The growth round that is pending; it stays so where it is interrupted."""
+        before, grower = self.moment, self._grower()
+        try:
+            with self.ledger.abortable(lambda: _stops(observer)):
+                network, memory, carried = grower.round(self.network, self.memory)
+                view = grower.view(self.network, self.memory)
+                self._audit(network, carried, grower.sample_loss, memory.ended, view)
+        except Aborted:
+            return
+        self.network, self.memory = network, replace(memory, pending=False)
+        self._prepare()
+        observer.round(events_of(carried), before, self.moment)
+
+    def _grower(self) -> Grower:
+        """What a round needs.
 
         Rounds by what is tracked are many, so that a smaller sample tells what they did to the
         loss.
         """
-        before = self.moment
         sample_loss = loss = self.measure.loss_on(self.sample)
         if self.track is None:
             loss = self.measure.loss_on(self.train if self.validation is None else self.validation)
-        grower = Grower(
+        return Grower(
             policy=self.policy,
             optimizer=self.optimizer,
             rule=self.rule,
@@ -192,16 +210,6 @@ class Trainer:
             timetable=self.timetable,
             input_spectrum=self.input_spectrum,
         )
-        try:
-            with self.ledger.abortable(lambda: _stops(observer)):
-                network, memory, carried = grower.round(self.network, self.memory)
-                view = grower.view(self.network, self.memory)
-                self._audit(network, carried, sample_loss, memory.ended, view)
-        except Aborted:
-            return
-        self.network, self.memory = network, replace(memory, pending=False)
-        self._prepare()
-        observer.round(events_of(carried), before, self.moment)
 
     def _audit(
         self,
@@ -247,29 +255,44 @@ class Trainer:
             forks.tell(self.network, after, carried)
 
     def _prepare(self) -> None:
-        """Compiles for the room that the next round will make, while training goes on."""
-        coming = self.policy.upcoming(self.network.architecture)
-        if coming is None:
-            return
+        """Compiles for the next rows of metrics and round in a thread, while training goes on."""
+        memory, network = self.memory, self.network
+        grows = self.timetable.next_round(self.step, memory.rest, memory.ended) is not None
+        coming = self.policy.upcoming(network.architecture) if grows else None
+        view = None
+        if coming is not None:
+            network = shapes_of(coming, self.optimizer, self.place)
+        if grows:
+            view = replace(
+                self._grower().view(self.network, memory),
+                architecture=network.architecture,
+                params=network.state.params,
+                widths=network.widths,
+                tracked=network.state.curvature,
+                loss=lambda: self.limit / EXPLODED,
+            )
+        in_thread(self._jobs(network, view, enlarged=coming is not None))
 
-        def jobs(network: Network) -> list[Callable[[], None]]:
-            shape, state, widths = network.architecture.shape(), network.state, network.widths
-            step = np.int32(0)
-            looks = (shape, state.curvature, state.params, widths)
-            parts = (self.validation, self.sample)
-            measured = [data for data in parts if data is not None and not isinstance(data, Feed)]
-            return [
-                self._first_steps(network),
-                *(
-                    [self.track.expect(*looks, self.train, self.track_key, step)]
-                    if self.track
-                    else []
-                ),
-                *self.policy.expect(*looks),
-                *(self.measure.expect(shape, state.params, widths, data) for data in measured),
-            ]
+    def _jobs(
+        self, network: Network, view: View | None, *, enlarged: bool
+    ) -> Iterator[Callable[[], None]]:
+        """What there is to compile for a network, whose arrays may be shapes; first things first.
 
-        compile_ahead(coming, self.optimizer, self.place, jobs)
+        Args:
+          view: of the next round, None where none comes.
+          enlarged: whether it is the network that the next round will make room for.
+        """
+        shape, state = network.architecture.shape(), network.state
+        if enlarged:
+            yield self._first_steps(network)
+            if self.track is not None:
+                looks = (shape, state.curvature, state.params, network.widths)
+                yield self.track.expect(*looks, self.train, self.track_key, np.int32(0))
+        for data in (self.validation, None if view is None else self.sample):
+            if data is not None and not isinstance(data, Feed):
+                yield self.measure.expect(data, network)
+        if view is not None:
+            yield from self.policy.expect(view)
 
     def begin(self) -> None:
         """Has a thread compile the steps to come, while all else is made ready for them."""

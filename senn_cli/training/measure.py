@@ -49,13 +49,7 @@ class Measure:
 
     def __call__(self, data: Data, network: Network) -> tuple[float, float]:
         """Mean loss and figure (accuracy, or squared error in the targets' units) of `data`."""
-        shape = network.architecture.shape()
-        known: tuple[Any, ...] = (shape, network.state.params, network.widths)
-        block = self._block(data, shape)
-        slots = slots_of(network.architecture, 1) if self.deepens else None
-        if slots is not None:
-            params = slots.filled(network.state.params, blank_parameters(slots.shape))
-            known = (slots.shape, params, slots.widths(network.widths))
+        known, block = self._known(network), self._block(data, network.architecture)
         if block is None:
             loss, value = self.program(*known, data)
         else:
@@ -65,19 +59,25 @@ class Measure:
             loss, value = (total / np.float32(examples(data)) for total in jax.device_get(totals))
         return float(loss), float(value) * self.dataset.unit**2
 
-    def expect(
-        self, shape: Architecture, params: Any, widths: Any, data: Arrays
-    ) -> Callable[[], None]:
+    def expect(self, data: Arrays, network: Network) -> Callable[[], None]:
         """What compiles the measuring of such a network in another thread; see `Program.expect`."""
-        block = self._block(data, shape)
+        known, block = self._known(network), self._block(data, network.architecture)
         if block is None:
-            return self.program.expect(shape, params, widths, data)
+            return self.program.expect(*known, data)
         piece, count = next(_pieces(data, block))
-        return self.added.expect(shape, params, widths, piece, block, np.int32(count), _NOTHING)
+        return self.added.expect(*known, piece, block, np.int32(count), _NOTHING)
 
-    def _block(self, data: Data, shape: Architecture) -> int | None:
+    def _known(self, network: Network) -> tuple[Any, ...]:
+        """The shape, parameters and widths that programs are given."""
+        slots = slots_of(network.architecture, 1) if self.deepens else None
+        if slots is None:
+            return network.architecture.shape(), network.state.params, network.widths
+        params = slots.filled(network.state.params, blank_parameters(slots.shape))
+        return slots.shape, params, slots.widths(network.widths)
+
+    def _block(self, data: Data, architecture: Architecture) -> int | None:
         """Rows that are measured at a time; None where a program measures the whole data."""
-        kind = kind_of(shape)
+        kind = kind_of(architecture)
         if isinstance(data, Feed):
             return min(len(data), kind.block)
         alone = placement_of(data.y) is ONE

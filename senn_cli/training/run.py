@@ -184,8 +184,9 @@ def carry_on(
             observer.halted(trainer.moment, "diverged")
             observer.end(_finish(spec, directory, dataset, trainer, "diverged").summary)
             raise
-        if not trainer.finished:
+        finally:
             trainer.ledger.closed = True
+        if not trainer.finished:
             observer.halted(trainer.moment, "stopped")
             signals = here().gathered("a signal", interruption.requested)
             if number := next((n for n in signals if n is not None), None):

@@ -9,15 +9,17 @@ import pytest
 
 from senn_cli.engine import effort
 from senn_cli.engine.compilation import compiled
-from senn_cli.engine.effort import Efforts, efforts_of, options
+from senn_cli.engine.effort import Effort, Efforts, efforts_of, options
 from senn_cli.engine.programs import Ledger, Program
 
 
 def test_only_small_data_on_a_cpu_make_all_programs_quick() -> None:
     digits = efforts_of(1437, 64, convolves=False, platform="cpu")
-    assert digits == Efforts("quick", "quick")
-    assert efforts_of(60_000, 784, convolves=False, platform="cpu") == Efforts("full", "full")
-    assert efforts_of(1437, 64, convolves=False, platform="gpu") == Efforts("full", "full")
+    assert digits == Efforts("quick", "quick", "quick")
+    assert efforts_of(1437, 64, convolves=False, platform="gpu") == Efforts("full", "full", "full")
+    mnist = efforts_of(60_000, 784, convolves=False, platform="cpu")
+    assert (mnist.of("train"), mnist.of("evaluate"), mnist.of("track")) == ("full",) * 3
+    assert (mnist.of("search_depth"), mnist.of("target")) == ("brisk", "brisk")
 
 
 def test_steps_of_convolutions_are_always_optimised() -> None:
@@ -28,9 +30,10 @@ def test_steps_of_convolutions_are_always_optimised() -> None:
     assert large.of("track") == "full"
 
 
-def test_xla_knows_the_options_of_a_quick_program() -> None:
+@pytest.mark.parametrize("effort", ["brisk", "quick"])
+def test_xla_knows_the_options_of_an_effort(effort: Effort) -> None:
     lowered = jax.jit(lambda x: x + 1).lower(np.float32(1))
-    assert float(lowered.compile(compiler_options=options("quick"))(np.float32(1))) == 2
+    assert float(lowered.compile(compiler_options=options(effort))(np.float32(1))) == 2
 
 
 def test_an_option_that_xla_does_not_know_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

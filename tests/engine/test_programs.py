@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
 from typing import Any
 
 import jax
@@ -12,15 +11,17 @@ import pytest
 from senn_cli.engine.arrays import Arrays
 from senn_cli.engine.evaluate import make_evaluate
 from senn_cli.engine.objective import CLASSIFICATION
-from senn_cli.engine.programs import PHASES, Kept, Ledger, Program
+from senn_cli.engine.programs import PHASES, Aborted, Kept, Ledger, Program
 from senn_cli.growth.edits import AddUnits, Enlarge
 from senn_cli.nets.architecture import Layer
 from senn_cli.nets.mlp import MlpArchitecture, draw_neurons, initial_parameters
 from senn_cli.randomness import key_data
 from senn_cli.spec.optimizer import NaturalGradientSpec
+from senn_cli.training.ahead import in_thread
 from senn_cli.training.network import Network, apply_edits, new_network
 from senn_cli.training.optimizer import make_optimizer
 from senn_cli.training.step import Keys, make_run_steps, no_progress
+from tests.counting import compilations
 
 
 class Clock:
@@ -31,22 +32,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
-
-
-@contextmanager
-def compilations() -> Iterator[list[str]]:
-    """JAX's own count of compilations in the block."""
-    found: list[str] = []
-
-    def listen(name: str, duration: float, **_: object) -> None:
-        if name == "/jax/core/compile/backend_compile_duration":
-            found.append(name)
-
-    jax.monitoring.register_event_duration_secs_listener(listen)
-    try:
-        yield found
-    finally:
-        jax.monitoring.unregister_event_duration_listener(listen)
 
 
 def test_nested_phases_do_not_count_twice() -> None:
@@ -188,24 +173,74 @@ def test_what_is_expected_is_compiled_from_shapes_alone() -> None:
     work = program.expect(2, x)
     x.delete()
     work()
-    (promised,) = program._expected.values()
-    assert promised.exception() is None
     assert ledger.compilations == 0
-    np.testing.assert_array_equal(program(2, jnp.arange(3.0)), [0.0, 2.0, 4.0])
-    assert not program._expected
-    assert ledger.compiled == {"f": 1}
-    program.expect(2, jnp.arange(3.0))()  # nothing to do
-    assert not program._expected
+    with compilations() as found:
+        np.testing.assert_array_equal(program(2, np.arange(3, dtype=np.float32)), [0.0, 2.0, 4.0])
+        program.expect(2, np.arange(3, dtype=np.float32))()  # nothing to do
+    assert found == [] and ledger.compiled == {"f": 1}
+
+
+def test_who_comes_first_compiles_and_the_other_waits() -> None:
+    """A call does not wait for a thread that has not come to it."""
+    ledger, begun, go_on = Ledger(), threading.Event(), threading.Event()
+    traced: list[str] = []
+
+    def slow(x: jax.Array) -> jax.Array:
+        traced.append(threading.current_thread().name)
+        begun.set()
+        assert go_on.wait(60)
+        return x + 1.25
+
+    slow_one, idle_one = Program("slow", slow, ledger), Program("idle", lambda x: x - 1.25, ledger)
+    x = np.zeros(2, np.float32)
+    later = idle_one.expect(x)
+    thread = in_thread([slow_one.expect(x), later])
+    assert begun.wait(60)
+    with compilations() as found:
+        np.testing.assert_array_equal(idle_one(x), [-1.25, -1.25])
+    assert len(found) == 1, "the thread is still at the other program"
+    go_on.set()
+    np.testing.assert_array_equal(slow_one(x), [1.25, 1.25])
+    with compilations() as found:
+        thread.join()
+    assert set(traced) == {"compile ahead"} and found == []
+    assert ledger.compiled == {"idle": 1, "slow": 1}
 
 
 def test_a_call_compiles_by_itself_where_the_other_thread_failed() -> None:
-    ledger = Ledger()
-    program = Program("f", lambda x: x + 1, ledger)
-    program.expect(jnp.zeros(2))
-    (promised,) = program._expected.values()
-    promised.set_exception(RuntimeError("out of memory"))
+    ledger, failed = Ledger(), []
+
+    def once(x: jax.Array) -> jax.Array:
+        if not failed:
+            failed.append(True)
+            raise RuntimeError("out of memory")
+        return x + 1
+
+    program = Program("f", once, ledger)
+    with pytest.raises(Aborted):
+        program.expect(jnp.zeros(2))()
     np.testing.assert_array_equal(program(jnp.zeros(2)), [1.0, 1.0])
     assert ledger.compiled == {"f": 1}
+
+
+def test_nothing_is_compiled_ahead_of_a_run_that_has_ended() -> None:
+    program = Program("f", lambda x: x * 7, Ledger())
+    program.ledger.closed = True
+    with compilations() as found, pytest.raises(Aborted):
+        program.results(np.zeros(3, np.float32))
+    assert found == []
+
+
+def test_results_are_told_before_there_are_any() -> None:
+    def halves(n: int, x: jax.Array) -> dict[str, Any]:
+        return {"first": x[:n], "rest": (x[n:].astype(jnp.int32),)}
+
+    program = Program("halves", halves, Ledger(), static=(0,))
+    x = np.arange(5, dtype=np.float32)
+    told, found = program.results(2, jax.ShapeDtypeStruct(x.shape, x.dtype)), program(2, x)
+    assert jax.tree.structure(told) == jax.tree.structure(found)
+    for a, b in zip(jax.tree.leaves(told), jax.tree.leaves(found), strict=True):
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
 
 
 def test_a_second_run_of_the_process_compiles_nothing() -> None:

@@ -22,6 +22,7 @@ import senn_cli
 from senn_cli.data.python import ArgumentError
 from senn_cli.errors import InterruptedRun, SpecError
 from senn_cli.python import estimators
+from tests.counting import compilations
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -83,19 +84,8 @@ def test_the_same_seed_gives_the_same_bits(fitted: senn_cli.SennClassifier) -> N
 
 
 def test_a_second_fit_of_the_same_form_compiles_nothing(fitted: senn_cli.SennClassifier) -> None:
-    found: list[str] = []
-
-    def listen(name: str, seconds: float, **_: Any) -> None:
-        if name == "/jax/core/compile/backend_compile_duration":
-            found.append(name)
-
-    import jax
-
-    jax.monitoring.register_event_duration_secs_listener(listen)
-    try:
+    with compilations() as found:
         classifier(random_state=6).fit(X + 1, NAMES).predict(X)
-    finally:
-        jax.monitoring.unregister_event_duration_listener(listen)
     assert found == []
 
 

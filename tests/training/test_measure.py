@@ -59,7 +59,7 @@ def test_one_program_measures_all_parts_of_images(network: Network) -> None:
     whole = placed(DATA, DATA.train)
     assert isinstance(whole, Arrays)
     # Compiled beforehand, as for a capacity to come; then used for parts of any size.
-    measured.expect(NET.shape(), network.state.params, network.widths, whole)()
+    measured.expect(whole, network)()
     assert DATA.validation is not None
     for data in (DATA.train, DATA.validation, DATA.test):
         found = measured(placed(DATA, data), network)

@@ -48,9 +48,10 @@ class DormantGrowth(Policy):
         grown = self.settings.enlarged(architecture)
         return None if grown == architecture else grown
 
-    def expect(self, *network: Any) -> list[Callable[[], None]]:
+    def expect(self, view: View) -> list[Callable[[], None]]:
         """What compiles the scores in another thread."""
-        return [self._score.expect(*network)]
+        shape = view.architecture.shape()
+        return [self._score.expect(shape, view.tracked, view.params, view.widths)]
 
     def eta(
         self, shape: Architecture, tracked: Tracked, params: Parameters, widths: jax.Array

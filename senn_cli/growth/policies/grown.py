@@ -12,6 +12,11 @@ from senn_cli.nets.features import Architecture, Feature, Map, writer
 from senn_cli.randomness import numpy_generator
 
 
+def sample_size(n: int, wanted: int, *, held_out: bool = True) -> int:
+    """Examples of each of the two samples of a round, of `n` in all."""
+    return min(wanted, n // 2) if held_out else min(wanted, n)
+
+
 def sample_rows(view: View, wanted: int, *, held_out: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """Examples to search on and examples to decide on, disjoint where `held_out`.
 
@@ -19,7 +24,7 @@ def sample_rows(view: View, wanted: int, *, held_out: bool = True) -> tuple[np.n
     plain means over a sample are weighted ones.
     """
     n = examples(view.data)
-    count = min(wanted, n // 2) if held_out else min(wanted, n)
+    count = sample_size(n, wanted, held_out=held_out)
     order = numpy_generator(view.seed, "growth sample", view.step).permutation(n)
     order = order.astype(np.int32)
     if view.data.weights is None:

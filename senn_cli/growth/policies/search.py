@@ -10,18 +10,25 @@ then takes out the units that it would not add again (section 3.5). The control 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
+from senn_cli.engine.arrays import examples
+from senn_cli.engine.feed import Feed
+from senn_cli.engine.mesh import ONE, placement_of
 from senn_cli.growth import looks
 from senn_cli.growth.compiled import Compiled
 from senn_cli.growth.edits import RemoveUnit
 from senn_cli.growth.fields import Fields
 from senn_cli.growth.policies.field_round import FieldRound, chained
-from senn_cli.growth.policies.grown import sample_rows
+from senn_cli.growth.policies.grown import sample_rows, sample_size
+from senn_cli.growth.policies.search_ahead import SearchAhead
 from senn_cli.growth.policies.search_round import SearchRound
 from senn_cli.growth.policy import Decision, Policy, Round, View
+from senn_cli.growth.samples import examples_of
 from senn_cli.growth.settings import Settings
 
 
@@ -40,6 +47,20 @@ class SearchGrowth(Policy):
         if not chained(view.architecture):
             return None
         return sample_rows(view, self.settings.samples, held_out=self.settings.held_out)[1]
+
+    def expect(self, view: View) -> list[Callable[[], None]]:
+        """What compiles the programs of a round in another thread."""
+        s, data = self.settings, view.data
+        if isinstance(data, Feed) or placement_of(data.y) is not ONE:
+            return []
+        if s.exhausted(view.architecture, 0) is not None:
+            return []
+        if chained(view.architecture):
+            return [SearchAhead(s, self.compiled, view, data).compile]
+        count = examples_of(view.architecture, s.samples, examples(data), held_out=s.held_out)
+        rows = np.zeros(sample_size(examples(data), count, held_out=s.held_out), np.int32)
+        network = (view.architecture.shape(), view.params, view.widths)
+        return [partial(self.fields.compile, network, (data, rows), s)]
 
     def decide(self, view: View) -> Round:
         """One round, or its part up to an inserted layer or a full capacity."""

@@ -326,9 +326,13 @@ class SearchRound:
         self.grown.add(site.index)
         # The same target again, with a smaller residual. First the proposals at hand; a new search
         # only here, and only when none of them passes any longer.
+        # What can no longer be added, or pay, cannot later in the round either: it is not scored.
+        allowed = self.grown.sites()
         for other, pool in list(self.pools.items()):
             if pool and self.grown.map(other) == self.grown.map(site):
-                self.pools[other] = self._score(other, pool.proposals)
+                cost = self.settings.cost(other.kind)
+                open_to = other == site or (other in allowed and self._can_pay(other, cost))
+                self.pools[other] = self._score(other, pool.proposals) if open_to else None
         again = self.pools[site]
         if again and not again.best.passes:
             del self.pools[site]
