@@ -119,10 +119,8 @@ def main() -> None:
             found = search(name, turn)
             seconds[name].append(time.perf_counter() - started)
             peaks[name] = max(peaks.get(name, 0.0), memory("VmHWM") - before)
-            gains = compiled.score_width(
-                target(held_out), held_out.sample.reads[0], found, "rational"
-            )
-            gain = jax.device_get(gains)
+            made = compiled.activate(held_out.sample.reads[0], found, "rational")
+            gain = jax.device_get(compiled.score_width(target(held_out), made))
             score = float(np.max(gain.exact - gain.bias))
             print(
                 f"turn {turn}, {name:8} {seconds[name][-1]:8.3f} s, "

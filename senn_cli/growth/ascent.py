@@ -36,20 +36,26 @@ def _value_and_gradient(objective: Objective, p: Proposals) -> tuple[jax.Array, 
     return values, gradient
 
 
-def adam(objective: Objective, start: Proposals, *, steps: int, learning_rate: float) -> Proposals:
-    """`steps` of Adam with a cosine schedule. Insensitive to the scores' scale."""
+def adam(
+    objective: Objective, start: Proposals, *, steps: int, learning_rate: float
+) -> tuple[Proposals, jax.Array]:
+    """`steps` of Adam with a cosine schedule, and the scores there. Insensitive to their scale.
+
+    The scores are of one more step, whose rate is zero: the objective is compiled once, not twice.
+    """
     transform = optax.adam(optax.cosine_decay_schedule(learning_rate, steps))
 
-    def step(index: int, carry: tuple[Proposals, Any]) -> tuple[Proposals, Any]:
-        del index
-        p, state = carry
-        _, gradient = _value_and_gradient(objective, p)
+    def step(_: int, carry: tuple[Any, ...]) -> tuple[Any, ...]:
+        p, state, _ = carry
+        values, gradient = _value_and_gradient(objective, p)
         ascent = jax.tree.map(jnp.negative, gradient)
         updates, state = transform.update(ascent, state, p)
-        return optax.apply_updates(p, updates), state
+        return optax.apply_updates(p, updates), state, values
 
-    result, _ = jax.lax.fori_loop(0, steps, step, (start, transform.init(start)))
-    return result
+    scores = jax.eval_shape(objective, start)
+    carry = (start, transform.init(start), jnp.zeros(scores.shape, scores.dtype))
+    result, _, values = jax.lax.fori_loop(0, steps + 1, step, carry)
+    return result, values
 
 
 def gradient_ascent(

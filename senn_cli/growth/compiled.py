@@ -80,9 +80,10 @@ class Compiled:
     `target(a, g, s, active_in, active_out) -> Target`;
     `search_width(key, u, spectrum | None, residual, active, activation, settings) -> Neurons`;
     `search_depth(key, v, residual, active, settings) -> Neurons`;
-    `score_width(target, u, neurons, activation) -> Gains`;
+    `activate(u, neurons, activation) -> (N, P)`, what neurons make of what they read;
+    `score_width(target, activations) -> Gains`;
     `score_depth(target, v, layers, active) -> Gains`;
-    `append(a, u, neuron, column, activation) -> (a with the neuron's activations, E[a a^T])`;
+    `append(a, activations, index, column) -> (a with those of one neuron as a column, E[a a^T])`;
     `realise(shape, at, params, widths, data, rows, target, g, first, count) -> Realised`.
 
     Attributes:
@@ -145,9 +146,10 @@ class Compiled:
         self.target = Program("target", target, ledger)
         self.search_width = Program("search_width", _search_width, ledger, static=(5, 6))
         self.search_depth = Program("search_depth", _search_depth, ledger, static=(4,))
-        self.score_width = Program("score_width", _score_width, ledger, static=(3,))
+        self.activate = Program("activate", _activate, ledger, static=(2,))
+        self.score_width = Program("score_width", gain_of_neurons, ledger)
         self.score_depth = Program("score_depth", _score_depth, ledger)
-        self.append = Program("append", _append, ledger, static=(4,), rows=(0,))
+        self.append = Program("append", _append, ledger, rows=(0,))
         self.realise = Program("realise", realised, ledger, static=(0, 1))
 
     def look(
@@ -243,12 +245,8 @@ def _search_depth(
     return search_layers(wrap(key), v[rows], residual[rows], active, settings)
 
 
-def _activations(u: jax.Array, neurons: Neurons, activation: Activation) -> jax.Array:
+def _activate(u: jax.Array, neurons: Neurons, activation: Activation) -> jax.Array:
     return activate(activation, u @ neurons.weights.T, neurons.coefficients.T)
-
-
-def _score_width(target: Target, u: jax.Array, neurons: Neurons, activation: Activation) -> Gains:
-    return gain_of_neurons(target, _activations(u, neurons, activation))
 
 
 def _score_depth(target: Target, v: jax.Array, layers: Neurons, active: jax.Array) -> Gains:
@@ -260,8 +258,7 @@ def _score_depth(target: Target, v: jax.Array, layers: Neurons, active: jax.Arra
 
 
 def _append(
-    a: jax.Array, u: jax.Array, neuron: Neurons, column: jax.Array, activation: Activation
+    a: jax.Array, activations: jax.Array, index: jax.Array, column: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    a_p = _activations(u, neuron, activation)[:, 0]
-    grown = a.at[:, column].set(a_p)
+    grown = a.at[:, column].set(activations[:, index])
     return grown, second_moment(grown)

@@ -187,7 +187,7 @@ def propose(
         best = best_of(scores, Neurons(starts, starts), count).weights
         # Half of them stay as drawn: where noise is large, what climbs highest need not be best.
         climbing = -(-count // 2)
-        climbed_to = ascent.adam(
+        climbed_to, _ = ascent.adam(
             lambda weights: score(bent(weights, v), v),
             best[:climbing],
             steps=settings.steps,

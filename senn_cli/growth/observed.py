@@ -18,6 +18,7 @@ class Observed:
         self.compiled, self.sample = compiled, sample
         self.a = list(sample.a)
         self._targets: dict[int, Target] = {}
+        self._made: dict[str, tuple[Neurons, jax.Array]] = {}
 
     def target(self, index: int, active_in: int, active_out: int) -> Target:
         """Map `index`, of whose inputs (the constant not counted) `active_in` are in use."""
@@ -31,19 +32,31 @@ class Observed:
             )
         return self._targets[index]
 
-    def append(
-        self, index: int, source: jax.Array, neuron: Neurons, column: int, activation: Activation
-    ) -> np.ndarray:
+    def activations(
+        self, at: str, source: jax.Array, proposals: Neurons, activation: Activation
+    ) -> jax.Array:
+        """What proposals for `at` make of the sample, `(N, P)`, worked out once.
+
+        Args:
+          source: what they read.
+        """
+        known = self._made.get(at)
+        if known is None or known[0] is not proposals:
+            known = proposals, self.compiled.activate(source, proposals, activation)
+            self._made[at] = known
+        return known[1]
+
+    def append(self, index: int, activations: jax.Array, number: int, column: int) -> np.ndarray:
         """Adds a neuron's activations as a column of what map `index` reads.
 
         Args:
-          source: what the neuron reads.
+          activations: of some neurons, of which it is the one with that `number`.
 
         Returns:
           Second moments of all columns.
         """
         self.a[index], moments = self.compiled.append(
-            self.a[index], source, neuron, np.int32(column), activation
+            self.a[index], activations, np.int32(number), np.int32(column)
         )
         self._targets.pop(index, None)
         return np.asarray(moments)

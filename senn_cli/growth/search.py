@@ -226,7 +226,8 @@ def _closed_form_search(
     def score(weights: jax.Array) -> jax.Array:
         return objective.closed_form(activation, weights, v, residual)[1]
 
-    weights = ascent.adam(score, start, steps=settings.steps, learning_rate=settings.learning_rate)
+    steps, rate = settings.steps, settings.learning_rate
+    weights, _ = ascent.adam(score, start, steps=steps, learning_rate=rate)
     found, scores = objective.closed_form(activation, weights, v, residual)
     found = best_of(scores, found, settings.polished)
     raw = found.weights[:, 1:] @ basis.T
@@ -281,15 +282,11 @@ def search_layers(
         chosen = jax.random.categorical(jax.random.fold_in(key, 2), scores / settings.temperature)
         found = masked(found)
         return Neurons(found.weights[chosen][None], found.coefficients[chosen][None])
+    steps, rate = settings.steps, settings.learning_rate
     if settings.method == "gradient_ascent":
-        found = Neurons(
-            *ascent.gradient_ascent(
-                score, start, steps=settings.steps, learning_rate=settings.learning_rate
-            )
-        )
-    else:
-        start = best_of(score(start), start, keep)
-        found = Neurons(
-            *ascent.adam(score, start, steps=settings.steps, learning_rate=settings.learning_rate)
-        )
-    return best_of(score(found), masked(found), keep)
+        climbed_to = ascent.gradient_ascent(score, start, steps=steps, learning_rate=rate)
+        found = Neurons(*climbed_to)
+        return best_of(score(found), masked(found), keep)
+    start = best_of(score(start), start, keep)
+    climbed_to, scores = ascent.adam(score, start, steps=steps, learning_rate=rate)
+    return best_of(scores, masked(Neurons(*climbed_to)), keep)

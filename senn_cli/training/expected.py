@@ -40,7 +40,7 @@ def expected_programs(
         # No spectrum, and one program each for all sites; a step of more layers than one, and a
         # search and scores of wider ones (`growth/compiled.py`).
         widens = spec.growth is not None and spec.growth.width.enabled
-        return parts + 1 + 4 + 3 * widens + 3 * min(1, _changes(spec, start))
+        return parts + 1 + 4 + 4 * widens + 3 * min(1, _changes(spec, start))
     return first + a_round + _changes(spec, start) * (parts + a_round + looks(start))
 
 
@@ -51,8 +51,8 @@ def _search(spec: Spec, start: Architecture) -> int:
     count = 1 + len(start.maps)  # a look at the data, and a target for every map
     growth = spec.growth
     if growth is not None and growth.width.enabled:
-        of_a_layer = 3 + (isinstance(growth, SearchSpec) and growth.realise)
-        count += of_a_layer * len(start.hidden)  # search, score, append
+        of_a_layer = 4 + (isinstance(growth, SearchSpec) and growth.realise)
+        count += of_a_layer * len(start.hidden)  # search, activate, score, append
     if growth is not None and growth.depth.enabled:
         count += 3 * len(start.maps)  # search and score, again where less room is left
     return count

@@ -18,8 +18,10 @@ def test_only_small_data_on_a_cpu_make_all_programs_quick() -> None:
     assert digits == Efforts("quick", "quick", "quick")
     assert efforts_of(1437, 64, convolves=False, platform="gpu") == Efforts("full", "full", "full")
     mnist = efforts_of(60_000, 784, convolves=False, platform="cpu")
-    assert (mnist.of("train"), mnist.of("evaluate"), mnist.of("track")) == ("full",) * 3
-    assert (mnist.of("search_depth"), mnist.of("target")) == ("brisk", "brisk")
+    assert mnist == Efforts("brisk", "brisk", "brisk")
+    many = efforts_of(1_000_000, 100, convolves=False, platform="cpu")
+    assert (many.of("train"), many.of("evaluate"), many.of("track")) == ("full",) * 3
+    assert (many.of("search_depth"), many.of("target")) == ("brisk", "brisk")
 
 
 def test_steps_of_convolutions_are_always_optimised() -> None:

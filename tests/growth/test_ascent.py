@@ -35,7 +35,8 @@ def test_adam_climbs_to_the_top() -> None:
         return 1e-3 * (7.0 - distance(p, 0.5))
 
     start = starts(5)
-    end = jax.jit(partial(ascent.adam, score, steps=300, learning_rate=0.1))(start)
+    end, told = jax.jit(partial(ascent.adam, score, steps=300, learning_rate=0.1))(start)
+    np.testing.assert_allclose(told, score(end), rtol=1e-10)
     assert np.all(np.asarray(score(end)) > np.asarray(score(start)))
     for leaf in end.values():
         np.testing.assert_allclose(leaf, 0.5, atol=0.01)
@@ -44,8 +45,8 @@ def test_adam_climbs_to_the_top() -> None:
 def test_adam_treats_proposals_independently() -> None:
     start = starts(4)
     run = jax.jit(partial(ascent.adam, hilly, steps=20, learning_rate=0.05))
-    whole = run(start)
-    alone = run({k: v[1:2] for k, v in start.items()})
+    whole, _ = run(start)
+    alone, _ = run({k: v[1:2] for k, v in start.items()})
     for name, leaf in alone.items():
         np.testing.assert_allclose(whole[name][1:2], leaf, rtol=1e-10)
 

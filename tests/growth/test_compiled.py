@@ -88,7 +88,8 @@ def test_scores_of_neurons_are_those_of_their_activations(setting: Setting, nets
     weights = rng.standard_normal((P, u.shape[1])).astype(np.float32)
     coefficients = rng.standard_normal((P, 3)).astype(np.float32)
     target = setting.target(1)
-    gain = setting.compiled.score_width(target, u, Neurons(weights, coefficients), "rational")
+    made = setting.compiled.activate(u, Neurons(weights, coefficients), "rational")
+    gain = setting.compiled.score_width(target, made)
     z = u @ weights.T
     phi = np.stack([z, 1 / (1 + z**2), z / (1 + z**2)], axis=-1)
     expected = gain_of_neurons(target, jnp.einsum("npk,pk->np", phi, coefficients))
@@ -116,12 +117,13 @@ def test_scores_of_layers_are_those_of_their_activations(setting: Setting) -> No
 def test_an_accepted_neuron_joins_the_activations(setting: Setting) -> None:
     rng = np.random.default_rng(3)
     u, a = np.asarray(setting.sample.reads[0]), np.asarray(setting.sample.a[1])
-    neuron = Neurons(
-        rng.standard_normal((1, u.shape[1])).astype(np.float32),
-        rng.standard_normal((1, 3)).astype(np.float32),
+    neurons = Neurons(
+        rng.standard_normal((P, u.shape[1])).astype(np.float32),
+        rng.standard_normal((P, 3)).astype(np.float32),
     )
-    grown, moments = setting.compiled.append(a, u, neuron, np.int32(3), "silu")
-    z = u @ neuron.weights[0]
+    made = setting.compiled.activate(u, neurons, "silu")
+    grown, moments = setting.compiled.append(a, made, np.int32(2), np.int32(3))
+    z = u @ neurons.weights[2]
     expected = a.copy()
     expected[:, 3] = z / (1 + np.exp(-z))
     np.testing.assert_allclose(grown, expected, rtol=1e-5, atol=1e-6)
@@ -132,9 +134,7 @@ def test_an_accepted_neuron_joins_the_activations(setting: Setting) -> None:
     after = setting.compiled.target(
         grown, setting.sample.g[1], setting.sample.s[1], np.int32(2 + n), np.int32(3)
     )
-    gains = [
-        float(setting.compiled.score_width(t, u, neuron, "silu").exact[0]) for t in (before, after)
-    ]
+    gains = [float(setting.compiled.score_width(t, made).exact[2]) for t in (before, after)]
     assert gains[0] > 0 and gains[1] < 0.02 * gains[0]
 
 
@@ -195,10 +195,9 @@ def test_samples_of_equal_size_score_alike(setting: Setting) -> None:
         proposals = Neurons(weights, np.zeros((P, 3), np.float32))
         wide = sample.reads[i].shape[1] - read.shape[1]
         padded = proposals._replace(weights=np.pad(weights, ((0, 0), (0, wide))))
-        gain = equal.score_width(target, sample.reads[i], padded, "silu")
-        for ours, theirs in zip(
-            gain, setting.compiled.score_width(exact, read, proposals, "silu"), strict=True
-        ):
+        gain = equal.score_width(target, equal.activate(sample.reads[i], padded, "silu"))
+        made = setting.compiled.activate(read, proposals, "silu")
+        for ours, theirs in zip(gain, setting.compiled.score_width(exact, made), strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=2e-3)
     sizes = {tuple(jax.tree.map(jnp.shape, each)) for each in zip(*sample[:-1], strict=True)}
     assert len(sizes) == 1

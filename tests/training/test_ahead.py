@@ -17,7 +17,7 @@ from senn_cli.training.loop import Trainer
 from senn_cli.training.observer import Observer
 from tests.resuming import DIGITS, MOONS
 
-SEARCH = {"observe", "target", "search_width", "score_width", "append"}
+SEARCH = {"observe", "target", "search_width", "activate", "score_width", "append"}
 DENSENET = """
 name: images
 data: {source: digits, subset: 200, validation: 40}

@@ -30,9 +30,9 @@ def test_without_growth_it_is_exact() -> None:
 
 def test_growth_within_a_capacity_compiles_one_round() -> None:
     """A step, the spectrum and the losses of three parts; a look, two targets, and what searches
-    for, scores and appends neurons at one site and layers at two."""
+    for, computes, scores and appends neurons at one site and layers at two."""
     growth = "expansion={max_hidden: 8, price: 0}", "network.capacity={initial: [8]}"
-    assert expected(SMALL, *growth) == 17
+    assert expected(SMALL, *growth) == 18
 
 
 @pytest.mark.parametrize(("policy", "programs"), [("gradmax", 1), ("tiny", 2), ("firefly", 1)])
@@ -49,9 +49,9 @@ def test_on_small_data_no_further_layer_compiles_anything() -> None:
     more layers than one there is a step of their own, of wide ones a search and scores."""
     spec = parse_spec(SMALL)
     start = make_plan(spec, load_dataset(spec.data, spec.seed)).start
-    assert expected_programs(spec, start, validated=True, few=True) == 9
+    assert expected_programs(spec, start, validated=True, few=True) == 10
     free = parse_spec(SMALL, overrides=("expansion.price=0",))
-    assert expected_programs(free, start, validated=True, few=True) == 12
+    assert expected_programs(free, start, validated=True, few=True) == 13
     still = parse_spec(SMALL, overrides=("expansion=none", "optimizer=adam"))
     assert expected_programs(still, start, validated=True, few=True) == 2
 
@@ -59,7 +59,7 @@ def test_on_small_data_no_further_layer_compiles_anything() -> None:
 def test_another_capacity_compiles_all_again() -> None:
     growth, room = "expansion={{price: {}, max_hidden: {}}}", "network.capacity={initial: [8]}"
     within, once = (expected(SMALL, growth.format(0, most), room) for most in (8, 12))
-    assert once == within + 3 + 12  # the losses of three parts, and a round
+    assert once == within + 3 + 13  # the losses of three parts, and a round
     # Where parameters have a price nobody knows whether anything will be added.
     assert expected(SMALL, growth.format(1, 12), room) == within
 

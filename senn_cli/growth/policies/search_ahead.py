@@ -47,10 +47,13 @@ class SearchAhead:
         sample: Sample = _blank(self.compiled.look(*look, ahead=True))
         price = Price(s.price, n)
         allowed = self.grown.sites()
-        # Where layers may come they are mostly searched for in the last map alone: those before it
-        # promise more than is left of the loss.
-        layers = [site for site in allowed if site.kind == "depth"][-1:]
-        for site in (*layers, *(site for site in allowed if site.kind == "width")):
+        # The last map is the likeliest to be searched for layers: those before it promise more than
+        # is left of the loss.
+        *others, last = [None, *(site for site in allowed if site.kind == "depth")]
+        units = [site for site in allowed if site.kind == "width"]
+        for site in (last, *units, *reversed(others)):
+            if site is None:
+                continue
             left = price.left(view.loss(), 0.0) / s.cost(site.kind)
             if not price.pays(left, self.grown.parameters(site)):
                 continue
@@ -78,9 +81,9 @@ class SearchAhead:
         spectrum = compiled.spectrum(source, known)
         args = (_key(), source, spectrum, target.residual, np.int32(0), activation)
         found: Neurons = _blank(compiled.search_width.results(*args, self.settings.width))
-        compiled.score_width.results(target, source, found, activation)
-        one = Neurons(*(x[:1] for x in found))
-        compiled.append.results(sample.a[index], source, one, np.int32(0), activation)
+        made = _blank(compiled.activate.results(source, found, activation))
+        compiled.score_width.results(target, made)
+        compiled.append.results(sample.a[index], made, np.int32(0), np.int32(0))
 
     def _depth(self, site: Site, sample: Sample, target: Target) -> None:
         m = self.grown.map(site)

@@ -228,13 +228,13 @@ class SearchRound:
     def _score(self, site: Site, proposals: Neurons) -> _Pool:
         """The best of `proposals` on the deciding sample."""
         s = self.settings
-        target, source = self._target(self.scored, site), self._source(self.scored, site)
+        target = self._target(self.scored, site)
         if site.kind == "width":
-            activation = self.view.architecture.hidden[site.index].activation
-            gain = self.compiled.score_width(target, source, proposals, activation)
+            made = self._activations(self.scored, site, proposals)
+            gain = self.compiled.score_width(target, made)
         else:
             active = np.int32(self.grown.readable(site))
-            read, _ = self._narrowed(site, source, target.residual)
+            read, _ = self._narrowed(site, self._source(self.scored, site), target.residual)
             gain = self.compiled.score_depth(target, read, proposals, active)
         told = (gain, target.eta, target.eta_bias, target.bound)
         found, eta, eta_bias, bound = jax.device_get(told)
@@ -278,7 +278,7 @@ class SearchRound:
         coefficients = np.asarray(pool.proposals.coefficients)[pool.index]
         if site.kind == "depth":
             return self._layer(site, weights)
-        return self._unit(site, weights, coefficients)
+        return self._unit(site, pool, weights, coefficients)
 
     def _source(self, observed: Observed, site: Site) -> jax.Array:
         """What proposals at `site` read, the constant in front."""
@@ -302,13 +302,15 @@ class SearchRound:
         assert site.side is not None
         return InsertLayer(site.index, site.side, np.concatenate([bias[None], kernel]))
 
-    def _unit(self, site: Site, weights: np.ndarray, coefficients: np.ndarray) -> AddUnits:
-        """The edit for one unit; the activations of the proposal join both samples."""
+    def _unit(
+        self, site: Site, pool: _Pool, weights: np.ndarray, coefficients: np.ndarray
+    ) -> AddUnits:
+        """The edit for the best of `pool`, of these weights; its activations join both samples."""
         layer, width = self.view.architecture.hidden[site.index], self.grown.widths[site.index]
         readable = self._source(self.scored, site).shape[1]
         weights = weights[:readable]
-        self._append(self.searched, site, weights, coefficients)
-        moments = self._append(self.scored, site, weights, coefficients)
+        self._append(self.searched, site, pool.proposals, pool.index)
+        moments = self._append(self.scored, site, pool.proposals, pool.index)
         if self.placed is not self.scored:
             # The control's units leave the score's gain where it was: were they to join the
             # samples, the same proposal would be accepted for ever.
@@ -320,7 +322,8 @@ class SearchRound:
                 layer.activation,
                 Neurons(weights, coefficients),
             )
-            moments = self._append(self.placed, site, weights, coefficients)
+            drawn = Neurons(weights[None], coefficients[None])
+            moments = self._append(self.placed, site, drawn, 0)
         n_in, _ = self.grown.size(writer(self.view.architecture, site.at))
         weights = np.pad(weights, (0, max(0, 1 + n_in - readable)))
         self.grown.add(site.index)
@@ -328,11 +331,11 @@ class SearchRound:
         # only here, and only when none of them passes any longer.
         # What can no longer be added, or pay, cannot later in the round either: it is not scored.
         allowed = self.grown.sites()
-        for other, pool in list(self.pools.items()):
-            if pool and self.grown.map(other) == self.grown.map(site):
+        for other, known in list(self.pools.items()):
+            if known and self.grown.map(other) == self.grown.map(site):
                 cost = self.settings.cost(other.kind)
                 open_to = other == site or (other in allowed and self._can_pay(other, cost))
-                self.pools[other] = self._score(other, pool.proposals) if open_to else None
+                self.pools[other] = self._score(other, known.proposals) if open_to else None
         again = self.pools[site]
         if again and not again.best.passes:
             del self.pools[site]
@@ -343,14 +346,15 @@ class SearchRound:
             moments=moments[: 2 + width, : 2 + width],
         )
 
+    def _activations(self, observed: Observed, site: Site, proposals: Neurons) -> jax.Array:
+        activation = self.view.architecture.hidden[site.index].activation
+        source = self._source(observed, site)
+        return observed.activations(site.at, source, proposals, activation)
+
     def _append(
-        self, observed: Observed, site: Site, weights: np.ndarray, coefficients: np.ndarray
+        self, observed: Observed, site: Site, proposals: Neurons, number: int
     ) -> np.ndarray:
         """The activations of a unit join a sample; returns the second moments of all columns."""
-        return observed.append(
-            self.maps[self.grown.map(site).name],
-            self._source(observed, site),
-            Neurons(weights[None], coefficients[None]),
-            1 + self.grown.widths[site.index],
-            self.view.architecture.hidden[site.index].activation,
-        )
+        made = self._activations(observed, site, proposals)
+        index = self.maps[self.grown.map(site).name]
+        return observed.append(index, made, number, 1 + self.grown.widths[site.index])
