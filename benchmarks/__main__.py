@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 
 from senn_cli.__main__ import THREADS
+from senn_cli.errors import SennError
 
 HERE = Path(__file__).parent
 
@@ -47,7 +48,10 @@ def main() -> None:
     os.environ.setdefault(THREADS, "1")  # before NumPy is imported
     sys.path.insert(0, str(HERE))  # they use one another, as they do by their paths
     sys.argv = [str(HERE / f"{name}.py"), *sys.argv[2:]]
-    runpy.run_path(sys.argv[0], run_name="__main__")
+    try:
+        runpy.run_path(sys.argv[0], run_name="__main__")
+    except SennError as error:  # such as of data that are not there
+        sys.exit("\n".join(filter(None, (error.message, error.hint))))
 
 
 if __name__ == "__main__":

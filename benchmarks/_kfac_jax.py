@@ -3,13 +3,13 @@
 Run by `step.py` with the Python of an environment that has it, as it needs a JAX of its own (0.0.8
 from PyPI: `pip install kfac-jax jax==0.6.2`). Its arguments are a folder with the `.npy` files of
 the parts and of senn's initial weights, and the clock, `wall` or `cpu`. Of standard input it reads
-a request a line, as JSON, and answers by a line: `{"make": {"steps", "batch", "seed", "peak"}}`
-begins anew, `{"advance": n}` takes so many steps and tells their seconds, `{"measure": part}` tells
-a loss and an accuracy.
+a request a line, as JSON, and answers by a line: `{"make": {"steps", "batch", "seed"}}`, with or
+without "peak", "norm" and "l2", begins anew, `{"advance": n}` takes so many steps and tells their
+seconds, `{"measure": part}` tells a loss and an accuracy.
 
 Without a peak it has the settings of its README, learning rate, momentum and damping adaptive, from
-a damping of 1; with one, a cosine schedule from there, a momentum of 0.9, a damping of 1e-3 and its
-norm constraint of 1e-3.
+a damping of 1; with one, a cosine schedule from there, a momentum of 0.9, a damping of 1e-3 and
+that norm constraint.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,6 @@ import jax
 import jax.numpy as jnp
 import kfac_jax
 import numpy as np
-
-L2 = 1e-5
 
 
 def outputs(params: Any, x: jax.Array) -> jax.Array:
@@ -42,12 +41,12 @@ def losses(logits: jax.Array, y: jax.Array) -> jax.Array:
     return jax.nn.logsumexp(logits, axis=1) - own
 
 
-def registered(params: Any, batch: tuple[jax.Array, jax.Array]) -> jax.Array:
+def registered(params: Any, batch: tuple[jax.Array, jax.Array], l2: float) -> jax.Array:
     """The mean loss with its regularisation; kfac-jax is told what the outputs are."""
     logits = outputs(params, batch[0])
     kfac_jax.register_softmax_cross_entropy_loss(logits, batch[1])
     squares = sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(params))
-    return losses(logits, batch[1]).mean() + 0.5 * L2 * squares
+    return losses(logits, batch[1]).mean() + 0.5 * l2 * squares
 
 
 class Training:
@@ -61,7 +60,9 @@ class Training:
         steps: int,
         batch: int,
         seed: int,
-        peak: float | None,
+        peak: float | None = None,
+        norm: float = 1e-3,
+        l2: float = 1e-5,
     ) -> None:
         self._arrays, self._clock, self._batch = arrays, clock, batch
         settings: dict[str, Any] = {
@@ -75,11 +76,11 @@ class Training:
                 "learning_rate_schedule": lambda t: 0.5 * peak * (1 + jnp.cos(jnp.pi * t / steps)),
                 "momentum_schedule": lambda _: jnp.asarray(0.9),
                 "damping_schedule": lambda _: jnp.asarray(1e-3),
-                "norm_constraint": 1e-3,
+                "norm_constraint": norm,
             }
         self._optimizer = kfac_jax.Optimizer(
-            jax.value_and_grad(registered),
-            l2_reg=L2,
+            jax.value_and_grad(partial(registered, l2=l2)),
+            l2_reg=l2,
             multi_device=False,
             num_burnin_steps=0,
             **settings,

@@ -27,13 +27,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from seeds import machine
+from seeds import machine, measure
 
 from senn_cli.data.registry import load
 from senn_cli.spec import load_spec
 
 HERE = Path(__file__).parent
-SPEC = str(HERE.parent / "specs" / "mnist.yaml")
+SPEC = HERE.parent / "specs" / "mnist.yaml"
 PARTS = "data.validation=10000"
 STATIC = ("expansion=none", "network.hidden=[60]", "network.capacity.initial=null")
 ADAM = ("optimizer={kind: adam, learning_rate: 2e-3}", "training.batch_size=128")
@@ -44,21 +44,11 @@ NEURONS = 60
 
 def rows_of_senn(overrides: tuple[str, ...], seed: int, epochs: int) -> list[dict[str, Any]]:
     """The rows of metrics of a run, with the test accuracy in the last one."""
-    with tempfile.TemporaryDirectory() as place:
-        sets = [PARTS, f"training.epochs={epochs}", *overrides]
-        options = [part for one in sets for part in ("--set", one)]
-        run = Path(place) / "run"
-        command = [sys.executable, "-m", "senn_cli", "train", SPEC, "--seed", str(seed)]
-        subprocess.run(
-            [*command, "--quiet", "--run-dir", str(run), *options],
-            check=True,
-            stdout=subprocess.DEVNULL,
-            env={**os.environ, "SENN_CACHE_DIR": str(Path(place) / "cache")},
-        )
-        lines = (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
-        rows = [row for row in map(json.loads, lines) if "validation_accuracy" in row]
-        summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
-    rows[-1]["test_accuracy"] = summary["test_accuracy"]
+    sets = [PARTS, f"training.epochs={epochs}", *overrides]
+    with tempfile.TemporaryDirectory() as cache:
+        run = measure(SPEC, seed, sets, cache)
+    rows = [row for row in run.rows if "validation_accuracy" in row]
+    rows[-1]["test_accuracy"] = run.summary["test_accuracy"]
     return rows
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from growth_cost import CLOCKS, advance
+from _turns import CLOCKS, advance
 from search import forget_peak, memory
 from seeds import machine
 

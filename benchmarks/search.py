@@ -22,7 +22,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from growth_cost import advance, trainer
+from _turns import advance, trainer
 from seeds import machine
 
 from senn_cli.data.registry import load

@@ -27,6 +27,7 @@ from typing import Any
 
 from controls import figure
 
+from senn_cli.nets.registry import kind_of
 from senn_cli.report.audit import Audit, audit
 from senn_cli.report.record import read_record
 from senn_cli.runs.environment import cpu_count, git_commit, senn_version, version_of
@@ -39,12 +40,16 @@ class Measured:
 
     Attributes:
       summary: its `summary.json`.
+      rows: of its metrics.
+      shape: options of `network` that have its final shape from the start.
       audited: the audit of its scores.
       seconds: wall time of the process.
       cpu_seconds: its own and its threads' time on all cores.
     """
 
     summary: dict[str, Any]
+    rows: tuple[dict[str, Any], ...]
+    shape: dict[str, Any]
     audited: Audit
     seconds: float
     cpu_seconds: float
@@ -65,8 +70,10 @@ def measure(spec: Path, seed: int, overrides: Sequence[str], cache: str) -> Meas
         )
         seconds, spent = time.perf_counter() - start, _children() - before
         record = read_record(Path(place) / "run")
-        assert record.summary is not None
-        return Measured(record.summary, audit(record), seconds, spent)
+        architecture = record.architecture
+        assert record.summary is not None and architecture is not None
+        shape = kind_of(architecture).section(architecture)
+        return Measured(record.summary, record.metrics, shape, audit(record), seconds, spent)
 
 
 def _children() -> float:

@@ -14,6 +14,9 @@ from senn_cli.nets.registry import initial_parameters
 from senn_cli.training.network import Network, new_network
 from senn_cli.training.optimizer import Optimizer
 
+AHEAD = "compile ahead"
+"""The name of its threads."""
+
 
 def shapes_of(architecture: Architecture, optimizer: Optimizer, place: Placement) -> Network:
     """A network of `architecture` whose arrays are shapes alone, to compile for."""
@@ -33,6 +36,6 @@ def in_thread(jobs: Iterable[Callable[[], None]]) -> threading.Thread:
             with suppress(Aborted):
                 job()
 
-    thread = threading.Thread(target=work, name="compile ahead")
+    thread = threading.Thread(target=work, name=AHEAD)
     thread.start()
     return thread
