@@ -86,6 +86,7 @@ def main() -> None:
     assert __doc__ is not None
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first", type=int, default=0, help="the first of them")
     parser.add_argument("--epochs", type=int, default=40)
     parser.add_argument("--goal", type=float, default=0.97)
     chosen = parser.parse_args()
@@ -95,7 +96,7 @@ def main() -> None:
         print("gromo is not installed: pip install torch gromo")
     times: dict[str, list[float]] = {way: [] for way in ways}
     ends: dict[str, list[float]] = {way: [] for way in ways}
-    for seed in range(chosen.seeds):
+    for seed in range(chosen.first, chosen.first + chosen.seeds):
         for way in ways:
             started = time.perf_counter()
             if way == "gromo":
