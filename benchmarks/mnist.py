@@ -87,12 +87,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first", type=int, default=0, help="the first of them")
+    parser.add_argument("--ways", nargs="+", default=[*WAYS, "gromo"], choices=[*WAYS, "gromo"])
     parser.add_argument("--epochs", type=int, default=40)
     parser.add_argument("--goal", type=float, default=0.97)
     chosen = parser.parse_args()
     print(machine(), flush=True)
-    ways = [*WAYS, *(["gromo"] if find_spec("gromo") else [])]
-    if "gromo" not in ways:
+    ways = [way for way in chosen.ways if way != "gromo" or find_spec("gromo")]
+    if ways != chosen.ways:
         print("gromo is not installed: pip install torch gromo")
     times: dict[str, list[float]] = {way: [] for way in ways}
     ends: dict[str, list[float]] = {way: [] for way in ways}
@@ -111,7 +112,7 @@ def main() -> None:
                 f"{ends[way][-1]:.2f}% with {rows[-1]['hidden']}, the whole {whole:.0f} s",
                 flush=True,
             )
-    for way in ways:
+    for way in ways if "senn" in ways else []:
         ratio = statistics.median(s / t for s, t in zip(times["senn"], times[way], strict=True))
         print(
             f"{way:12} median {statistics.median(times[way]):.1f} s to {chosen.goal:.0%}, senn's "

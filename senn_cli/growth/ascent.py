@@ -13,6 +13,8 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from senn_cli.curvature.factorisations import in_turn
+
 Proposals = Any
 Objective = Callable[[Proposals], jax.Array]
 
@@ -27,7 +29,31 @@ def _select(choice: jax.Array, yes: Proposals, no: Proposals) -> Proposals:
     return jax.tree.map(lambda y, n: jnp.where(_rows(choice, y), y, n), yes, no)
 
 
+class InTurn:
+    """An objective that scores one proposal after the other; so are its gradients taken.
+
+    Differentiated as a whole, the loop would keep what it computes of every proposal.
+
+    Args:
+      one: the score of a single proposal.
+    """
+
+    def __init__(self, one: Callable[[Proposals], jax.Array]) -> None:
+        self._one = one
+
+    def __call__(self, p: Proposals) -> jax.Array:
+        """The scores, `(P,)`."""
+        return in_turn(self._one, p)
+
+    def with_gradient(self, p: Proposals) -> tuple[jax.Array, Proposals]:
+        """The scores, and their gradients in the form of `p`."""
+        return in_turn(jax.value_and_grad(self._one), p)
+
+
 def _value_and_gradient(objective: Objective, p: Proposals) -> tuple[jax.Array, Proposals]:
+    if isinstance(objective, InTurn):
+        return objective.with_gradient(p)
+
     def total(q: Proposals) -> tuple[jax.Array, jax.Array]:
         values = objective(q)
         return jnp.sum(values), values

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from senn_cli.curvature.factorisations import in_turn
 from senn_cli.growth import ascent, objective
 from senn_cli.growth.objective import Neurons
 from senn_cli.growth.settings import DepthSearch, WidthSearch
@@ -259,12 +258,11 @@ def search_layers(
         bias = jnp.where(used[:, None], layers.weights[..., :1], 0.0)
         return layers._replace(weights=jnp.concatenate([bias, kernel], axis=-1))
 
-    def one(layer: tuple[jax.Array, jax.Array]) -> jax.Array:
-        return objective.layer_score(Neurons(*layer), v, residual, active, settings.log_determinant)
+    def one(layer: Neurons) -> jax.Array:
+        used_alone = masked(layer)
+        return objective.layer_score(used_alone, v, residual, active, settings.log_determinant)
 
-    def score(layers: Neurons) -> jax.Array:
-        return in_turn(one, tuple(masked(layers)))
-
+    score = ascent.InTurn(one)
     flat = initial_neurons(key, settings.proposals * q, 1 + q, active + 1, "rational", v.dtype)
     start = jax.tree.map(lambda x: x.reshape(settings.proposals, q, -1), flat)
     keep = min(settings.polished, settings.proposals)

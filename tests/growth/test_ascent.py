@@ -51,6 +51,20 @@ def test_adam_treats_proposals_independently() -> None:
         np.testing.assert_allclose(whole[name][1:2], leaf, rtol=1e-10)
 
 
+def test_proposals_that_are_scored_in_turn_climb_as_together() -> None:
+    start = starts(4)
+
+    def alone(p: Any) -> jax.Array:
+        return hilly(jax.tree.map(lambda x: x[None], p))[0]
+
+    ends = [
+        jax.jit(partial(ascent.adam, objective, steps=20, learning_rate=0.05))(start)
+        for objective in (hilly, ascent.InTurn(alone))
+    ]
+    for ours, theirs in zip(*map(jax.tree.leaves, ends), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-8)
+
+
 @pytest.mark.parametrize("learning_rate", [0.01, 1.0, 100.0])
 def test_gradient_ascent_never_lowers_a_score(learning_rate: float) -> None:
     start = starts(20)
