@@ -109,6 +109,7 @@ class FieldRound:
         """Whether any proposal at `site` could pay for its parameters; else none is sought."""
         if self.price.price == 0:
             return True
+        # Whatever the present parameters gain: by how much chance raises eta is known only later.
         left = self.price.left(self.loss, 0.0) / self.settings.cost(site.kind)
         return self.price.pays(left, self._added(site))
 
